@@ -1,0 +1,52 @@
+"""One interface, two implementations: the compiled kernel, and the reference in plain Python (SPEC, the kernel).
+
+``AGENT_MEMORY_KERNEL`` chooses: ``native`` or nothing takes the compiled one and fails without it; ``python`` takes the
+reference, which does everything, slowly.  There is no silent fallback: a program that runs a hundred times slower than
+it should is a fault too.
+
+The functions are called by everything above; what they do stands in their stub and in the reference.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agent_memory.errors import ArgumentError
+
+_choice = os.environ.get("AGENT_MEMORY_KERNEL", "")
+
+if _choice in {"", "native"}:
+    from agent_memory.kernel.native import (
+        build_info,
+        canonical_json,
+        canonical_json_many,
+        digest,
+        digest_many,
+        nfc,
+        seal,
+        verify_signatures,
+    )
+elif _choice == "python":
+    from agent_memory.kernel.reference import (
+        build_info,
+        canonical_json,
+        canonical_json_many,
+        digest,
+        digest_many,
+        nfc,
+        seal,
+        verify_signatures,
+    )
+else:
+    raise ArgumentError("AGENT_MEMORY_KERNEL names no kernel: set it to 'native' or 'python', or leave it out")
+
+__all__ = [
+    "build_info",
+    "canonical_json",
+    "canonical_json_many",
+    "digest",
+    "digest_many",
+    "nfc",
+    "seal",
+    "verify_signatures",
+]

@@ -1,0 +1,23 @@
+//! The kernel of agent-memory: the parts that have to be quick or have to be exact, in plain Rust.
+//!
+//! It knows no Python and does no I/O. `rust/py` converts values at its border; the package `agent_memory.kernel.reference`
+//! says the same in plain Python and is the executable specification both are tested against.
+
+#![deny(unsafe_code)]
+
+pub mod canonical;
+pub mod decimal;
+pub mod digest;
+pub mod error;
+pub mod escape;
+pub mod frozen;
+pub mod normal;
+pub mod signature;
+pub mod sink;
+
+/// The number of the contract between this binary and the Python package. It grows whenever a function
+/// of the binary changes its meaning, so that a stale build is noticed on import.
+pub const BOUNDARY: u32 = 1;
+
+/// The version of the workspace.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
