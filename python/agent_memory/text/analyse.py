@@ -1,0 +1,257 @@
+"""What a text says, as terms, polarity and the full sequence of items (spec/text.md sections 4 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category, normalize
+
+from agent_memory.text.tokens import Scan, Token, fold, scan
+from agent_memory.text.words import (
+    ARTICLES,
+    BEFORE_PARTICIPLE,
+    CASED_UNITS,
+    CASED_WORDS,
+    CONTRACTED,
+    FORMS,
+    FRAME_STEMS,
+    NEGATORS_ENGLISH,
+    NEGATORS_OTHER,
+    NO_NOUN_FOLLOWS,
+    NOT_INFLECTIONS,
+    RUN_NEGATOR,
+    STOP_WORDS,
+    UNMARKED,
+)
+
+if TYPE_CHECKING:
+    import re
+
+
+class Item(NamedTuple):
+    """One thing a text says, in order: a word, a stop word's form, a symbol or a mark.
+
+    ``fixed`` items equal only themselves; the others also equal an inflection of theirs with the same ``stem``.
+    """
+
+    text: str
+    stem: str
+    fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A text reduced to what two texts are compared by.
+
+    ``terms``: the content terms in order, stop words and negators dropped (spec/text.md section 4).
+    ``core``: the set of terms without the modal frame stems.
+    ``negated``: whether any negator occurs (section 5).
+    ``items``: everything said, articles and plain punctuation aside; what ``same_statement`` compares.
+    ``bare``: the text itself when it has no terms, else empty.
+    """
+
+    terms: tuple[str, ...]
+    core: frozenset[str]
+    negated: bool
+    items: tuple[Item, ...]
+    bare: str
+
+
+def stem(word: str) -> str:
+    """The light stem of a folded word: one suffix off while three letters stay, then a final e from four up."""
+    for suffix in ("ing", "ed", "es", "s"):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) >= 4 and word.endswith("e") else word
+
+
+def analyse(body: str) -> Analysis:
+    """The analysis of ``body``; equal for any two spellings of one text that differ in Unicode normal form only."""
+    return _remembered(body) if len(body) <= _LONGEST_REMEMBERED else _analyse(body)
+
+
+def _analyse(body: str) -> Analysis:
+    reader = _Reader(scan(body))
+    terms = tuple(reader.terms)
+    return Analysis(
+        terms=terms,
+        core=frozenset(terms) - FRAME_STEMS,
+        negated=reader.negated,
+        items=tuple(reader.items),
+        bare="" if terms else normalize("NFC", body),
+    )
+
+
+_LONGEST_REMEMBERED = 2000  # characters
+_remembered = lru_cache(maxsize=2048)(_analyse)
+
+
+def core_overlap(a: Analysis, b: Analysis) -> float:
+    """Jaccard similarity of the two cores, 0.0 when both are empty."""
+    together = len(a.core | b.core)
+    return len(a.core & b.core) / together if together else 0.0
+
+
+def capitalised(text: str) -> bool:
+    """Whether ``text`` holds an upper- or title-case letter."""
+    return any(category(char) in ("Lu", "Lt") for char in text)
+
+
+def _breaks(gap: str, marks: str) -> bool:
+    return not set(marks).isdisjoint(gap)
+
+
+class _Reader:
+    """Walks the tokens of one text once and collects terms, items and polarity."""
+
+    def __init__(self, scanned: Scan) -> None:
+        self.scan = scanned
+        self.terms: list[str] = []
+        self.items: list[Item] = []
+        self.negated = False
+        self.shouting = not any(category(char) == "Ll" for char in scanned.text)
+        self._after_auxiliary = False
+        skip = False
+        for index, token in enumerate(scanned.tokens):
+            if skip:
+                skip = False
+            elif token.kind == "word":
+                skip = self._word(index, token)
+            elif token.kind == "run":
+                self._run(fold(token.text))
+            elif token.kind == "symbol":
+                self._content(token.text, token.text, fixed=True)
+            else:
+                self._fixed(token.text)
+
+    # -- what a token adds ------------------------------------------------------------------------------------
+
+    def _fixed(self, text: str) -> None:
+        self.items.append(Item(text, text, True))
+
+    def _negator(self, text: str) -> None:
+        self.negated = True
+        self._fixed(text)
+
+    def _content(self, text: str, stemmed: str, *, fixed: bool) -> None:
+        self.terms.append(stemmed)
+        self.items.append(Item(text, stemmed, fixed))
+        self._after_auxiliary = False
+
+    def _stop_word(self, text: str) -> None:
+        self._fixed(FORMS.get(text, text))
+        if text in BEFORE_PARTICIPLE:
+            self._after_auxiliary = True
+        elif text not in ("just", "now"):
+            self._after_auxiliary = False
+
+    def _run(self, run: str) -> None:
+        def drop(match: re.Match[str]) -> str:
+            if match["negator"]:
+                self.negated = True
+            return match["keep"] or ""
+
+        rest = RUN_NEGATOR.sub(drop, run)
+        self.terms.extend([rest] if len(rest) == 1 else [rest[i : i + 2] for i in range(len(rest) - 1)])
+        self.items.append(Item(run, run, True))
+        self._after_auxiliary = False
+
+    def _word(self, index: int, token: Token) -> bool:
+        """Adds a word; true when the next token belonged to it (the t of n't, the longer of no longer)."""
+        word = fold(token.text)
+        if word.endswith("n") and self._followed_by(token, "'t"):
+            base = word[:-1]
+            self._plain(index, token, CONTRACTED.get(base, base))
+            self._negator("not")
+            return True
+        if word in UNMARKED:
+            self._plain(index, token, UNMARKED[word])
+            self._negator("not")
+        elif word == "no" and self._next_text(index) == "longer":
+            self._negator("no longer")
+            return True
+        elif self._negates(word, token):
+            self._negator(word)
+        else:
+            self._plain(index, token, word)
+        return False
+
+    def _plain(self, index: int, token: Token, word: str) -> None:
+        if word in ARTICLES and (word != "a" or self._is_article(index, token)):
+            return
+        if word in CASED_WORDS and token.text.isupper() and not self.shouting:
+            self._content(token.text, word, fixed=True)
+        elif word == "am" and self._after_number(index, token):  # the time of day
+            self._content(word, word, fixed=True)
+        elif word in STOP_WORDS and word != "a":
+            self._stop_word(word)
+        elif unit := self._unit(index, token):
+            number = word.removesuffix(unit.casefold())
+            self._content(number + unit, number + unit, fixed=True)
+        elif "0" in token.classes or not token.classes.isalpha():
+            self._content(word, word, fixed=True)
+        else:
+            fixed = (
+                capitalised(token.text)
+                or word in NOT_INFLECTIONS
+                or (self._after_auxiliary and word.endswith(("ed", "ing")))
+            )
+            self._content(word, stem(word), fixed=fixed)
+
+    # -- how a word is read -----------------------------------------------------------------------------------
+
+    def _followed_by(self, token: Token, ending: str) -> bool:
+        end = token.end + len(ending)
+        follows = self.scan.classes[end : end + 1]
+        return self.scan.text[token.end : end].casefold() == ending and not (follows and follows in "a0u")
+
+    def _next_text(self, index: int) -> str:
+        following = self.scan.tokens[index + 1 : index + 2]
+        return fold(following[0].text) if following else ""
+
+    def _negates(self, word: str, token: Token) -> bool:
+        classes, start, end = self.scan.classes, token.start, token.end
+        if word == "no" and classes[end : end + 1] == "." and classes[end + 1 : end + 3].strip()[:1] == "0":
+            return False  # "No. 5" is a number
+        if word == "n":  # French "n'est", not the "n" of "rock 'n' roll"
+            return classes[end : end + 2] == "'a" and classes[max(0, start - 1) : start] != "'"
+        if word in NEGATORS_ENGLISH:
+            return True
+        abbreviation = word.isascii() and not self.shouting and token.text.isupper()
+        return word in NEGATORS_OTHER and not abbreviation
+
+    def _is_article(self, index: int, token: Token) -> bool:
+        """Whether this "a" is an article: a noun phrase follows it at once, and it is no capital inside a sentence."""
+        tokens, classes = self.scan.tokens, self.scan.classes
+        if index + 1 >= len(tokens) or _breaks(self.scan.text[token.end : tokens[index + 1].start], ".,:;!?)"):
+            return False
+        following = tokens[index + 1]
+        if following.kind not in ("word", "run"):
+            return False
+        word = fold(following.text)
+        if word in NO_NOUN_FOLLOWS or word in NEGATORS_ENGLISH:
+            return False
+        if token.text == "a" or self.shouting or index == 0:
+            return True
+        before = tokens[index - 1]
+        return before.text == "?" or _breaks(classes[before.end : token.start], ".!?:\n")
+
+    def _unit(self, index: int, token: Token) -> str:
+        """The unit, as written, that ends this word directly after a number ("5MB", "5 MB"); else empty."""
+        unit = token.text[len(token.classes.rstrip("a")) :]
+        if unit.casefold() not in CASED_UNITS:
+            return ""
+        if len(unit) == len(token.text):
+            if not self._after_number(index, token):
+                return ""
+        elif token.classes[-len(unit) - 1] != "0":
+            return ""
+        return unit
+
+    def _after_number(self, index: int, token: Token) -> bool:
+        before = self.scan.tokens[index - 1] if index else None
+        return (
+            before is not None and before.classes.endswith("0") and not self.scan.text[before.end : token.start].strip()
+        )
