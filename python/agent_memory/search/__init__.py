@@ -1,0 +1,33 @@
+"""The search indexes: full text in SQLite, and vectors (SPEC section 8).
+
+Each implements :class:`agent_memory.ports.SearchIndex`.  An index holds copies of text and never decides: state and
+scope are read from the store.  The classes load when they are first asked for, so that importing this package does not
+import ``sqlite3``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from agent_memory.search.fts import SQLiteSearchIndex
+    from agent_memory.search.vectors import HashEmbedder, InMemorySearchIndex
+
+__all__ = ["HashEmbedder", "InMemorySearchIndex", "SQLiteSearchIndex"]
+
+_HOMES: Final = {
+    "HashEmbedder": "agent_memory.search.vectors",
+    "InMemorySearchIndex": "agent_memory.search.vectors",
+    "SQLiteSearchIndex": "agent_memory.search.fts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,256 @@
+"""One SQLite file, opened the way a memory needs it (SPEC section 16).
+
+Used by the record store and by the full-text index, so that both wait, fail, commit and erase alike.  One connection
+stands behind a re-entrant lock: a transaction belongs to one thread, and the others wait for it rather than read half
+of it.  Other processes see whole transactions (WAL).  A Database must not be used in a forked child; open another
+there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_memory.errors import StoreError
+from agent_memory.stores import durable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["HEADER", "Database"]
+
+HEADER: Final = b"SQLite format 3\0"
+"""How every SQLite file begins."""
+_SCHEMA: Final = 0
+"""The user_version this package reads and writes, which is the peer's."""
+_PENDING: Final = "CREATE TABLE IF NOT EXISTS agent_memory_scrub (pending INTEGER PRIMARY KEY)"
+_SCRUB_WAIT: Final = 2.0
+"""Longest wait, in seconds, for readers to let go of the log when content is to be erased."""
+_ADVICE: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and try again",
+    sqlite3.SQLITE_READONLY: "it cannot be written; check the owner and the mode of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check the path and the mode of its folder",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged; give another path or restore a backup",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged; restore a backup",
+    sqlite3.SQLITE_IOERR: "the disk failed; check it, then try again",
+}
+
+
+class Database:
+    """A connection to ``path``, or to a database in memory for ``":memory:"``.
+
+    Args:
+        path: the file; it and its folder are made when missing.
+        timeout: seconds to wait for another writer before a StoreError, 0 or more.
+        synchronous: ``FULL`` when a committed write must survive a power cut, ``NORMAL`` for what can be rebuilt.
+        prepare: called once in a transaction with this database, to make its tables.
+
+    Raises:
+        StoreError: a folder, no database, one of an unknown version, or one that cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: float,
+        synchronous: str,
+        prepare: Callable[[Database], None],
+    ) -> None:
+        self.path = os.fspath(path)
+        self._timeout = timeout
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._scrub = False
+        self._in_memory = self.path == ":memory:"
+        if not self._in_memory:
+            _check_path(Path(self.path) if self.path else None)
+        self._connection: sqlite3.Connection | None = None
+        with self._translated():
+            self._connection = sqlite3.connect(
+                self.path, timeout=timeout, isolation_level=None, check_same_thread=False
+            )
+        try:
+            self._configure(synchronous)
+            with self.transaction():
+                self.execute(_PENDING)
+                prepare(self)
+                self._scrub = bool(self.read("SELECT 1 FROM agent_memory_scrub"))
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, synchronous: str) -> None:
+        with self._translated():
+            connection = self._open()
+            connection.text_factory = bytes  # text that is no UTF-8 must not make a whole query fail
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != _SCHEMA:
+                raise StoreError(
+                    f"{self.path} has schema version {version}, which this agent-memory does not know; "
+                    "update the package, or give the path of a memory"
+                )
+            connection.execute("PRAGMA secure_delete=ON")
+            connection.execute(f"PRAGMA synchronous={synchronous}")
+            deadline = time.monotonic() + self._timeout
+            while not self._in_memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != b"wal":
+                try:
+                    connection.execute("PRAGMA journal_mode=WAL")
+                except sqlite3.OperationalError as error:  # the change of mode does not wait by itself
+                    if _code(error) not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} or time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.01)
+
+    # ------------------------------------------------------------------------------------------------------------ use
+
+    def read(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one query; text comes as bytes."""
+        with self._lock, self._translated():
+            return self._open().execute(sql, tuple(values)).fetchall()
+
+    def execute(self, sql: str, values: Iterable[Any] = ()) -> None:
+        """One statement; call it inside :meth:`transaction`."""
+        with self._lock, self._translated():
+            self._open().execute(sql, tuple(values))
+
+    def execute_many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """One statement for many rows; call it inside :meth:`transaction`."""
+        with self._lock, self._translated():
+            self._open().executemany(sql, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of the block or nothing, alone among writers; re-entrant in its thread.
+
+        An inner block that raises is undone by itself, also when the outer one goes on.
+
+        Raises:
+            StoreError: another process writes for longer than the timeout, or the disk failed.
+        """
+        with self._lock:
+            name = f"inner_{self._depth}"
+            self.execute(f"SAVEPOINT {name}" if self._depth else "BEGIN IMMEDIATE")
+            self._depth += 1
+            scrub = self._scrub
+            try:
+                yield
+                if self._depth == 1:
+                    self.execute("COMMIT")
+                else:
+                    self.execute(f"RELEASE {name}")
+            except BaseException:
+                self._scrub = scrub
+                self._undo(name)
+                raise
+            finally:
+                self._depth -= 1
+            if self._scrub and not self._depth:
+                self.scrub()
+
+    def _undo(self, name: str) -> None:
+        connection = self._connection
+        if connection is not None and connection.in_transaction:  # a full disk may have ended it already
+            with self._translated():
+                if self._depth == 1:
+                    connection.execute("ROLLBACK")
+                else:
+                    connection.execute(f"ROLLBACK TO {name}")
+                    connection.execute(f"RELEASE {name}")
+
+    # -------------------------------------------------------------------------------------------------------- erasure
+
+    def scrub_later(self) -> None:
+        """Say, inside a transaction, that it destroys content: the file is scrubbed after the commit.
+
+        The wish is part of the transaction, so that the next one to open the file scrubs it if this process dies first.
+        """
+        if not self._in_memory:
+            self.execute("INSERT OR IGNORE INTO agent_memory_scrub VALUES (1)")
+            self._scrub = True
+
+    def scrub(self) -> bool:
+        """Remove what was deleted from the bytes of the file and its log; True when nothing is left to do.
+
+        SQLite zeroes deleted rows, yet pages that were split earlier keep copies of rows that moved away, and the log
+        keeps all of it; so the file is written anew and the log cut to nothing.  False, and to be called again, when a
+        reader or writer elsewhere prevents it.
+        """
+        with self._lock:
+            if self._connection is None or not self._scrub or self._depth:
+                return not self._scrub
+            try:
+                connection = self._connection
+                connection.execute(f"PRAGMA busy_timeout={int(min(_SCRUB_WAIT, self._timeout) * 1000)}")
+                connection.execute("VACUUM")
+                if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return False
+                connection.execute("DELETE FROM agent_memory_scrub")
+                self._scrub = False
+            except sqlite3.OperationalError:
+                return False
+            finally:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute(f"PRAGMA busy_timeout={int(self._timeout * 1000)}")
+            return True
+
+    @property
+    def scrub_pending(self) -> bool:
+        """Whether content that was destroyed may still be found in the bytes of the file or its log."""
+        return self._scrub
+
+    def close(self) -> None:
+        """Scrub if that is pending, and close.  Closing twice is allowed."""
+        with self._lock:
+            if self._connection is not None:
+                self.scrub()
+                self._connection.close()
+                self._connection = None
+
+    # ---------------------------------------------------------------------------------------------------------- errors
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StoreError(f"{self.path} is closed; open it again")
+        return self._connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = _code(error)
+            if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                reason = (
+                    f"another process has been writing to it for {self._timeout:g} s; nothing was written: "
+                    "try again, or end the one that hangs"
+                )
+            else:
+                reason = _ADVICE.get(code, f"SQLite says: {error}")
+            raise StoreError(f"cannot use {self.path}: {reason}") from error
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code, or 0 for what Python itself refused."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _check_path(path: Path | None) -> None:
+    if path is None:
+        raise StoreError("the path of the database is empty; give one, or ':memory:'")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder, not a database; give the path of a file in it")
+        if path.exists():
+            with path.open("rb") as file:
+                start = file.read(len(HEADER))
+            if start and start != HEADER:
+                raise StoreError(f"{path} is not an SQLite database; give another path")
+    except OSError as error:
+        raise durable.failure(error, f"cannot open {path}") from error
