@@ -1,0 +1,62 @@
+"""Resolution: a resolver names the winner of a dispute, and the loser stays as history (SPEC section 12.4)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from agent_memory.lifecycle import resolve_transition
+from agent_memory.ports import RecordStore
+from agent_memory.records import MemoryRecord, RecordState
+
+from .heal import open_dispute
+from .operators import ResolutionOperator
+from .validation import check_winner
+from .workspace import Workspace, told
+
+__all__ = ["resolve", "settle_disputes"]
+
+_NAME = "resolution"
+
+
+def settle_disputes(workspace: Workspace, resolver: ResolutionOperator) -> None:
+    """Ask the resolver about every open dispute, in the order of the lesser ids, and write its valid verdicts."""
+    disputes: list[tuple[MemoryRecord, MemoryRecord]] = []
+    for record in workspace.records.values():
+        partner = open_dispute(workspace, record)
+        if partner is not None and record.id < partner.id:
+            disputes.append((record, partner))
+    for done, (a, b) in enumerate(sorted(disputes, key=lambda pair: pair[0].id)):
+        workspace.progress(_NAME, done, len(disputes))
+        try:
+            verdict = resolver.propose_winner(a, b)
+            if verdict is None:
+                continue
+            winner, loser, reason = check_winner(verdict, a, b)
+            settled = resolve_transition(winner, loser, reason=reason, now=workspace.now)
+        except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
+            workspace.refuse(_NAME, f"pair {a.id} {b.id}", told(error))
+            continue
+        workspace.stage(*settled)
+        workspace.act(
+            _NAME,
+            "resolve",
+            [winner.id, loser.id],
+            before=[RecordState.TRANSITIONAL] * 2,
+            after=[RecordState.ACTIVE, RecordState.SUPERSEDED],
+            reason=reason,
+        )
+
+
+def resolve(
+    store: RecordStore, *, winner_id: str, loser_id: str, reason: str, now: datetime | None = None
+) -> tuple[MemoryRecord, MemoryRecord]:
+    """Settle one dispute by hand: (the winner, active again; the loser, superseded by it).
+
+    Raises:
+        StoreError: an unknown or malformed id.
+        LifecycleError: they are not the two sides of one open dispute, or there is no reason.
+    """
+    with store.transaction():
+        settled = resolve_transition(store.get(winner_id), store.get(loser_id), reason=reason, now=now)
+        store.put_many(settled)
+        return store.get(winner_id), store.get(loser_id)
