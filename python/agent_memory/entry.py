@@ -1,0 +1,159 @@
+"""One thing to remember, as a caller gives it: its arguments checked, and its marks put on a proposed record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Final, Self
+
+from . import text as comparing
+from .clock import read_time
+from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError
+from .extension import Extension, Scope
+from .records import MemoryRecord, RecordType
+from .wire import check_text_list
+
+__all__ = ["Entry"]
+
+_TYPES: Final = {
+    "fact": RecordType.FACT,
+    "semantic": RecordType.FACT,
+    "episode": RecordType.EPISODE,
+    "episodic": RecordType.EPISODE,
+    "procedure": RecordType.PROCEDURE,
+    "procedural": RecordType.PROCEDURE,
+}
+"""What ``mtype`` may say: the two vocabularies for the three types a caller may create."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """The arguments of one ``remember``.
+
+    Attributes:
+        text: what to remember; must say something.
+        tags: added to the record's tags, in order, without repeats.
+        source: who or what it came from, such as ``crm/alice``.
+        mtype: ``semantic``/``fact``, ``episodic``/``episode`` or ``procedural``/``procedure``; None leaves it to the
+            extractor.
+        value: importance, 1 to 1,000,000; None is 1.
+        occurred_at: when it happened: an aware datetime or ISO 8601 text with a timezone.
+        author: who said it.
+        user_id, agent_id, session_id: whose memory it is.
+
+    Raises:
+        ArgumentError: an argument of the wrong type (also a TypeError) or outside its range (also a ValueError); the
+            message says what is allowed.
+    """
+
+    text: str
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    mtype: str | None = None
+    value: float | None = None
+    occurred_at: datetime | None = None
+    author: str | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+
+    @classmethod
+    def read(
+        cls,
+        text: object,
+        *,
+        tags: Iterable[str] | None = None,
+        occurred_at: datetime | str | None = None,
+        **others: Any,
+    ) -> Self:
+        """Check the arguments of ``remember``."""
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"text must be a str, not {type(text).__name__}")
+        if not text.strip():
+            raise ArgumentError("text is empty; there is nothing to remember")
+        for name in ("source", "mtype", "author", "user_id", "agent_id", "session_id"):
+            _check_name(name, others.get(name))
+        mtype = others.get("mtype")
+        if mtype is not None and mtype not in _TYPES:
+            raise ArgumentError(f"mtype must be one of {', '.join(_TYPES)}")
+        entry = cls(
+            text=text,
+            tags=() if tags is None else _tags(tags),
+            occurred_at=None if occurred_at is None else _as_argument(read_time, occurred_at, "occurred_at"),
+            **others,
+        )
+        _as_argument(entry._extension)
+        return entry
+
+    @classmethod
+    def read_item(cls, item: object) -> Self:
+        """Check one item of ``remember_many``: a text, or a mapping of argument names with ``text`` among them."""
+        if isinstance(item, str):
+            return cls.read(item)
+        if not isinstance(item, Mapping):
+            raise ArgumentTypeError(f"an item must be a text or a mapping, not {type(item).__name__}")
+        allowed = [field.name for field in fields(cls)]
+        for name in item:
+            if name not in allowed:
+                raise ArgumentError(f"an item may hold {', '.join(allowed)}; it holds {str(name)[:40]!r}")
+        if "text" not in item:
+            raise ArgumentError("an item must hold a 'text'")
+        return cls.read(item["text"], **{name: value for name, value in item.items() if name != "text"})
+
+    def mark(self, record: MemoryRecord) -> MemoryRecord:
+        """A proposed record with this entry's type, tags, time and extension on it; its id may change with its type."""
+        type_ = record.type if self.mtype is None else _TYPES[self.mtype]
+        slots: Mapping[str, str] = record.slots
+        if type_ is not record.type:
+            slots = comparing.infer_slots(record.body) if type_ is RecordType.FACT else {}
+        return MemoryRecord.create(
+            type_,
+            record.body,
+            record.provenance,
+            slots=slots,
+            confidence=record.confidence,
+            evidence=record.evidence,
+            supersedes=record.supersedes,
+            tags=tuple(dict.fromkeys((*record.tags, *self.tags))),
+            created_at=record.created_at,
+            occurred_at=record.occurred_at if self.occurred_at is None else self.occurred_at,
+            extra=record.extra,
+            extension=self._extension(record.extension),
+        )
+
+    def _extension(self, base: Extension = Extension()) -> Extension:  # noqa: B008 - a frozen value
+        changes: dict[str, Any] = {}
+        if self.value is not None:
+            changes["value"] = self.value
+        if self.author is not None:
+            changes["author"] = self.author
+        if self.user_id is not None or self.agent_id is not None or self.session_id is not None:
+            changes["scope"] = Scope(
+                project=base.scope.project, user_id=self.user_id, agent_id=self.agent_id, session_id=self.session_id
+            )
+        return base.evolve(**changes) if changes else base
+
+
+def _check_name(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{name} must be a str or None, not {type(value).__name__}")
+    if not value.strip():
+        raise ArgumentError(f"{name} is empty; leave it out when it is not known")
+
+
+def _tags(tags: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_as_argument(check_text_list, tags, "tags")))
+
+
+def _as_argument(check: Any, *arguments: Any) -> Any:
+    """The result of a check on a record's field, its refusal turned into one of an argument."""
+    try:
+        return check(*arguments)
+    except ArgumentError:
+        raise
+    except AgentMemoryError as error:
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        raise kind(str(error)) from None
