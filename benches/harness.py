@@ -1,0 +1,77 @@
+"""What every benchmark here does alike: interleaved runs, medians, CPU time, and no figure from a debug build."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent_memory import kernel
+
+SHARED = Path(os.environ.get("AGENT_MEMORY_SHARED", Path(__file__).parents[2] / "shared"))
+"""Folder with data that is not part of the project: the corpus generator and LoCoMo."""
+
+
+def require_release() -> None:
+    """Leave when the kernel is not the native one in a release build: its figures would mean nothing."""
+    about = kernel.build_info()
+    if about["profile"] != "release":
+        sys.exit(
+            f"benchmarks need the native kernel in a release build, and this is {about['profile']}: run `make bench`"
+        )
+
+
+def corpus(count: int, seed: int = 7) -> list[dict[str, Any]]:
+    """``count`` dicts of record material from the generator in the shared folder, or leave and say what is missing."""
+    path = SHARED / "corpus" / "gen.py"
+    if not path.exists():
+        sys.exit(f"this benchmark needs {path}; set AGENT_MEMORY_SHARED to the folder that holds corpus/gen.py")
+    specification = importlib.util.spec_from_file_location("gen", path)
+    if specification is None or specification.loader is None:
+        sys.exit(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    made: list[dict[str, Any]] = module.gen(count, seed)
+    return made
+
+
+def interleaved(
+    contenders: dict[str, Callable[[], object]],
+    *,
+    rounds: int = 9,
+    clock: Callable[[], float] = time.process_time,
+) -> dict[str, float]:
+    """Median seconds of each contender over ``rounds``, run in turn so that noise falls on all alike."""
+    for contender in contenders.values():
+        contender()
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            start = clock()
+            contender()
+            times[name].append(clock() - start)
+    return {name: statistics.median(measured) for name, measured in times.items()}
+
+
+def report(title: str, seconds: dict[str, float], items: int, *, ours: str = "ours", goal: float | None = None) -> bool:
+    """Print one line: microseconds per item for each, the ratio, and whether it reaches the goal; that verdict."""
+    parts = [f"{name} {measured / items * 1e6:9.2f} µs" for name, measured in seconds.items()]
+    others = [measured for name, measured in seconds.items() if name != ours]
+    if not others:
+        print(f"{title:<46} {'  '.join(parts)}")
+        return True
+    ratio = others[0] / seconds[ours]
+    reached = goal is None or ratio >= goal
+    verdict = "" if goal is None else f"  goal {goal:g}x: {'reached' if reached else 'MISSED'}"
+    print(f"{title:<46} {'  '.join(parts)}  {ratio:6.2f}x{verdict}")
+    return reached
+
+
+def exit_with(verdicts: Sequence[bool]) -> None:
+    """Exit 1 when a goal was missed."""
+    sys.exit(0 if all(verdicts) else 1)
