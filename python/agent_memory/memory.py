@@ -11,13 +11,11 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from . import kernel, signing, stores
+from . import signing, stores
 from .clock import now_utc
 from .door import Door
 from .entry import Entry
@@ -25,6 +23,7 @@ from .erasure import plan_erasure
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
 from .holders import Holders
 from .identity import open_identity
+from .intake import Intake, RememberResult
 from .loading import LoadReport, plan_load
 from .memory_file import MemoryFile
 from .pipeline import (
@@ -33,20 +32,18 @@ from .pipeline import (
     ConsolidationReport,
     DecayConfig,
     DecayReport,
-    IngestReport,
     VerbatimExtractor,
-    admit,
     consolidate,
     decay,
     resolve,
 )
 from .pipeline.recall import retrieve
+from .places import as_path, sidecar_folder
 from .ports import Operator, RecordStore, SearchIndex
 from .recalled import RecallResult
 from .records import MemoryRecord, Provenance, RecordState, RecordType
-from .stores import durable
 from .touches import Touches, Unmoved
-from .wire import parse_json
+from .transfer import read_memory_file, write_memory_file
 
 if TYPE_CHECKING:
     from fg_agent_id import KeyPair
@@ -55,23 +52,6 @@ __all__ = ["Memory", "RememberResult"]
 
 _BATCH: Final = 256
 """Items of ``remember_many`` in one transaction."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RememberResult:
-    """What a ``remember`` did.
-
-    Attributes:
-        record_id: the record that holds the text now; None when the extractor found nothing worth keeping.
-        deduped: a live record said it already and was reinforced; nothing new was created.
-        ingest: what the write stage accepted, found again and refused.
-        consolidation: the report of the pass this call set off, or None.
-    """
-
-    record_id: str | None
-    deduped: bool
-    ingest: IngestReport
-    consolidation: ConsolidationReport | None = None
 
 
 class Memory:
@@ -118,22 +98,22 @@ class Memory:
         if auto_consolidate_every < 1:
             raise ArgumentError("auto_consolidate_every must be 1 or more; use auto_consolidate=False to turn it off")
         self._lock = threading.RLock()
-        self._path = None if store is not None or path is None else _as_path(path)
+        self._path = None if store is not None or path is None else as_path(path)
         self._keys = open_identity(identity)
         self._agent = None if self._keys is None else signing.address_of(self._keys)
-        self._source_kind = Provenance(kind=source_kind).kind
+        Provenance(kind=source_kind)  # refuses a kind that no record could have
         self._config = consolidation_config or ConsolidationConfig()
         self._operators = operators or ConsolidationOperators.without_resolver(self._config)
         self._decay_config = decay_config or DecayConfig()
-        self._extractor = extractor or VerbatimExtractor()
         self._consolidate_every = auto_consolidate_every if auto_consolidate else None
         self._accepted_since_pass = 0
         self._closed = False
 
         self._store = stores.open_store(self._path) if store is None else store
-        self._touches = Touches(_sidecar(self._path), self._store)  # after the store, which makes a new path
+        sidecar = None if self._path is None else sidecar_folder(self._path) / "salience.json"
+        self._touches = Touches(sidecar, self._store)
         records = self._store.list()
-        self._holders = Holders(records)
+        holders = Holders(records)
         self._indexes: tuple[SearchIndex, ...]
         if indexes is None:
             self._indexes = (_default_index(),)
@@ -144,8 +124,16 @@ class Memory:
             self._store,
             keys=self._keys,
             address=self._agent,
-            holders=self._holders,
+            holders=holders,
             indexes=self._indexes,
+        )
+        self._intake = Intake(
+            door=self._door,
+            holders=holders,
+            touches=self._touches,
+            extractor=extractor or VerbatimExtractor(),
+            source_kind=source_kind,
+            agent=self._agent,
         )
 
     # ------------------------------------------------------------------ remember
@@ -243,41 +231,9 @@ class Memory:
             return error
 
     def _take_in(self, entry: Entry) -> RememberResult:
-        provenance = Provenance(kind=self._source_kind, ref=entry.source, agent=self._agent)
-        now = now_utc()
-        with self._door.transaction():
-            report = admit(
-                self._extractor.propose(entry.text, provenance),
-                store=self._door,
-                now=now,
-                touch=self._touch,
-                prepare=entry.mark,
-                duplicate_of=self._live_holder,
-            )
-            for record_id in report.deduped:
-                self._reinforce(record_id, entry, now)
-        self._accepted_since_pass += len(report.accepted)
-        ids = (*report.accepted, *report.deduped)
-        return RememberResult(
-            record_id=ids[0] if ids else None, deduped=not report.accepted and bool(ids), ingest=report
-        )
-
-    def _touch(self, record_id: str, now: datetime) -> None:
-        self._touches.touch(record_id, now=now)
-
-    def _live_holder(self, record: MemoryRecord) -> MemoryRecord | None:
-        record_id = self._holders.find(record)
-        return None if record_id is None else self._store.get(record_id)
-
-    def _reinforce(self, record_id: str, entry: Entry, now: datetime) -> None:
-        """Give a record the tags and the greater value its repetition came with."""
-        held = self._store.get(record_id)
-        if held.redacted:
-            return
-        tags = tuple(dict.fromkeys((*held.tags, *entry.tags)))
-        value = max(held.value, entry.value or 1.0)
-        if (tags, value) != (held.tags, held.value):
-            self._door.put(held.evolve({"tags": tags, "value": value, "updated_at": now}))
+        result = self._intake.take(entry)
+        self._accepted_since_pass += len(result.ingest.accepted)
+        return result
 
     # ------------------------------------------------------------------ recall and reading
 
@@ -430,12 +386,7 @@ class Memory:
         file = MemoryFile.create(records, agent=self._agent)
         if self._keys is not None:
             file = file.sign(self._keys)
-        target = _as_path(path)
-        try:
-            durable.replace(target, kernel.canonical_json(file.model_dump()))
-            durable.sync_dir(target.parent)
-        except OSError as error:
-            raise durable.failure(error, f"cannot write the memory file {target}") from error
+        write_memory_file(path, file)
         return file
 
     @classmethod
@@ -452,7 +403,7 @@ class Memory:
 
         The file is read and verified before anything is made at ``path``.
         """
-        file = _read_file(file_path, verify=verify, expected_agent=expected_agent)
+        file = read_memory_file(file_path, verify=verify, expected_agent=expected_agent)
         memory = cls(path, **memory_kwargs)
         memory.load_report = memory._take_file(file)
         return memory
@@ -474,7 +425,7 @@ class Memory:
             SignatureMismatch: a signature does not match; also a ``fg_agent_id.SignatureError``.
             StoreError: the file cannot be read, or the store failed.  In every case nothing is written.
         """
-        return self._take_file(_read_file(file_path, verify=verify, expected_agent=expected_agent))
+        return self._take_file(read_memory_file(file_path, verify=verify, expected_agent=expected_agent))
 
     def _take_file(self, file: MemoryFile) -> LoadReport:
         with self._open(), self._door.transaction():
@@ -524,39 +475,7 @@ class Memory:
         return self._lock
 
 
-def _as_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentTypeError(f"a path must be a str or a Path, not {type(path).__name__}")
-    found = Path(path)
-    if not str(path) or "\0" in str(found):
-        raise ArgumentError("a path must not be empty or hold a NUL character")
-    return found
-
-
 def _default_index() -> SearchIndex:
     from .search import SQLiteSearchIndex
 
     return SQLiteSearchIndex()
-
-
-def _sidecar(path: Path | None) -> Path | None:
-    """Where touch counts lie: in the memory's directory, or in ``x.db.d/`` beside the file ``x.db``."""
-    if path is None:
-        return None
-    folder = path if path.is_dir() else path.with_name(path.name + ".d")
-    return folder / "salience.json"
-
-
-def _read_file(file_path: str | os.PathLike[str], *, verify: bool, expected_agent: str | None) -> MemoryFile:
-    path = _as_path(file_path)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise StoreError(f"memory file {path} cannot be read: {error.strerror}") from error
-    file = MemoryFile.model_validate(parse_json(data, f"memory file {path}"))
-    if expected_agent is not None and file.agent != expected_agent:
-        raise RecordError(f"memory file {path} is not the file of the expected agent; it names another or none")
-    if verify:
-        file.verify()
-        file.verify_records()
-    return file

@@ -1,0 +1,98 @@
+"""One entry on its way in: proposed by the extractor, admitted or recognised, and what recognition reinforces.
+
+Called by :class:`agent_memory.memory.Memory`; writes through its door.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .clock import now_utc
+from .door import Door
+from .entry import Entry
+from .holders import Holders
+from .pipeline import ConsolidationReport, IngestReport, admit
+from .ports import Operator
+from .records import MemoryRecord, Provenance
+from .touches import Touches
+
+__all__ = ["Intake", "RememberResult"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberResult:
+    """What a ``remember`` did.
+
+    Attributes:
+        record_id: the record that holds the text now; None when the extractor found nothing worth keeping.
+        deduped: a live record said it already and was reinforced; nothing new was created.
+        ingest: what the write stage accepted, found again and refused.
+        consolidation: the report of the pass this call set off, or None.
+    """
+
+    record_id: str | None
+    deduped: bool
+    ingest: IngestReport
+    consolidation: ConsolidationReport | None = None
+
+
+class Intake:
+    """Takes entries into a memory.
+
+    Args:
+        door: what writes.
+        holders: who says what already.
+        touches: where a repetition is counted.
+        extractor: turns text into proposals.
+        source_kind, agent: the provenance of what comes in.
+    """
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        holders: Holders,
+        touches: Touches,
+        extractor: Operator,
+        source_kind: str,
+        agent: str | None,
+    ) -> None:
+        self._door = door
+        self._holders = holders
+        self._touches = touches
+        self._extractor = extractor
+        self._source_kind = source_kind
+        self._agent = agent
+
+    def take(self, entry: Entry) -> RememberResult:
+        """Remember one entry, in a transaction of its own or within the one that is open."""
+        provenance = Provenance(kind=self._source_kind, ref=entry.source, agent=self._agent)
+        now = now_utc()
+        with self._door.transaction():
+            report = admit(
+                self._extractor.propose(entry.text, provenance),
+                store=self._door,
+                now=now,
+                touch=lambda record_id, moment: self._touches.touch(record_id, now=moment),
+                prepare=entry.mark,
+                duplicate_of=self._live_holder,
+            )
+            for record_id in report.deduped:
+                self._reinforce(record_id, entry, now)
+        ids = (*report.accepted, *report.deduped)
+        return RememberResult(
+            record_id=ids[0] if ids else None, deduped=bool(ids) and not report.accepted, ingest=report
+        )
+
+    def _live_holder(self, record: MemoryRecord) -> MemoryRecord | None:
+        record_id = self._holders.find(record)
+        return None if record_id is None else self._door.get(record_id)
+
+    def _reinforce(self, record_id: str, entry: Entry, now: datetime) -> None:
+        """Give a record the tags and the greater value its repetition came with; no version when nothing changes."""
+        held = self._door.get(record_id)
+        tags = tuple(dict.fromkeys((*held.tags, *entry.tags)))
+        value = max(held.value, entry.value or 1.0)
+        if (tags, value) != (held.tags, held.value):
+            self._door.put(held.evolve({"tags": tags, "value": value, "updated_at": now}))
