@@ -24,6 +24,10 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# What is tested a second time on the reference kernel, which must be able to run everything.
+ON_THE_REFERENCE := $(addprefix tests/,test_records.py test_vectors.py test_signing.py test_memory.py test_recall.py \
+	test_consolidate_near.py test_demo.py)
+
 # What the binary is built from; Python files are used where they lie.
 BUILT_FROM := pyproject.toml Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name '*.toml')
 
@@ -41,6 +45,7 @@ demo: check-tools .venv/built
 
 test: check-test-tools lint-rust lint-python
 	$(BIN)/python -m pytest -q
+	AGENT_MEMORY_KERNEL=python $(BIN)/python -m pytest -q $(ON_THE_REFERENCE)
 
 lint-rust: .venv/dev
 	cargo fmt --check
@@ -68,8 +73,8 @@ wheel: check-tools .venv/dev
 
 clean:
 	rm -rf .venv target dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find python tests benches examples -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/agent_memory/_native*.so python/agent_memory/_native*.pyd
+	find python tests benches spec -name __pycache__ -prune -exec rm -rf {} +
 
 # Says at once what is missing, and what to do about it.
 check-tools:

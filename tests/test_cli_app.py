@@ -35,12 +35,15 @@ HOSTILE = (
 
 def test_the_commands_are_these() -> None:
     assert COMMANDS == [
+        "backup",
         "consolidate",
         "demo",
+        "doctor",
         "export",
         "ingest",
         "list",
         "load",
+        "migrate",
         "recall",
         "remember",
         "resolve",

@@ -104,6 +104,7 @@ class TestDetection:
         a, b = said("The api is up."), said("The api is not up.")
         store = PlainStore(a, b)
         (action,) = detect(store).by_pass("contradiction")
+        assert action.reason == "one denies what the other states"
         assert (action.action, set(action.record_ids)) == ("transition", {a.id, b.id})
         assert (action.before, action.after) == (("active",) * 2, ("transitional",) * 2)
         for record_id in (a.id, b.id):

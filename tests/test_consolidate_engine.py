@@ -211,18 +211,25 @@ def test_everything_happens_in_one_transaction() -> None:
     assert not store.wrote_outside
 
 
-def test_what_the_store_makes_of_a_version_is_what_later_passes_see() -> None:
-    """A store may sign or stamp what it is given; a later version builds on that."""
+def test_what_the_store_makes_of_a_version_is_what_later_passes_build_on() -> None:
+    """A store may sign or stamp what it is given; a later version carries that on."""
 
     class Stamping(PlainStore):
-        def put(self, record: MemoryRecord) -> None:
-            super().put(record.evolve({"extra": {"stamp": len(self.versions)}}))
+        stamps = 0
 
-    store = Stamping(*(said("Same.", by=source(str(i)), kind=RecordType.EPISODE, tags=["t"], days=i) for i in range(3)))
-    consolidate(store, now=NOW)
-    (rule,) = store.list(type=RecordType.RULE)
-    assert rule.extra["stamp"]
-    assert consolidate(store, now=NOW).actions == ()
+        def put(self, record: MemoryRecord) -> None:
+            if record.updated_at == NOW and "stamp" not in record.extra:
+                self.stamps += 1
+                record = record.evolve({"extra": {"stamp": self.stamps}})
+            super().put(record)
+
+    store = Stamping(
+        said("The api is up.", by=source("a")), said("The api is up.", by=source("b")), said("The api is not up.")
+    )
+    report = consolidate(store, operators=UNRESOLVED, now=NOW)
+    (keeper,) = [r for r in store.list(state=RecordState.TRANSITIONAL) if r.supersedes_also]
+    assert [action.pass_name for action in report.actions] == ["dedup.exact", "contradiction"]
+    assert len({version.extra["stamp"] for version in store.history(keeper.id)[1:]}) == 1
 
 
 def test_a_store_that_fails_is_an_error() -> None:

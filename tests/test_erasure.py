@@ -8,6 +8,7 @@ import pytest
 
 from agent_memory import (
     AgentMemoryError,
+    Extension,
     InMemoryRecordStore,
     Memory,
     MemoryRecord,
@@ -16,6 +17,9 @@ from agent_memory import (
     RecordState,
     RecordType,
     StoreError,
+    archive,
+    begin_transition,
+    supersede,
 )
 
 SECRET = "The prod key is sk-live-abc123 for everyone"
@@ -105,6 +109,50 @@ def test_copies_of_one_source_are_erased_together() -> None:
     assert all(record.redacted for record in memory.list())
 
 
+def test_an_unkeyed_copy_folded_into_a_keyed_record_is_erased_with_it() -> None:
+    store = InMemoryRecordStore()
+    said = Provenance(kind="conversation", ref="bob")
+    keyed = MemoryRecord.create("fact", "Bob prefers small focused files.", said, extension=Extension(key="bob::files"))
+    loose = MemoryRecord.create("fact", "Bob prefers small, focused files!", said)
+    store.put_many([keyed, loose])
+    memory = Memory(store=store)
+    memory.consolidate()
+    assert memory.get(loose.id).superseded_by == keyed.id
+    memory.redact(keyed.id, "bob asked for it")
+    assert [memory.get(record.id).redacted for record in (keyed, loose)] == [True, True]
+
+
+@pytest.mark.parametrize("kind", ["conversation", "correction"])
+def test_what_a_keyed_correction_replaced_is_not_erased_with_it(kind: str) -> None:
+    bobs = MemoryRecord.create("fact", "The office is in Cork.", Provenance(kind="conversation", ref="bob"))
+    alices = MemoryRecord.create(
+        "fact",
+        "The office is in Dublin.",
+        Provenance(kind=kind, ref="alice"),
+        supersedes=bobs.id,
+        extension=Extension(key="office::city"),
+    )
+    store = InMemoryRecordStore()
+    store.put_many([bobs, alices, supersede(bobs, alices, reason="moved")])
+    memory = Memory(store=store, auto_consolidate=False)
+    memory.redact(alices.id, "alice asked for it")
+    assert [memory.get(record.id).redacted for record in (alices, bobs)] == [True, False]
+    (live,) = memory.list(state=RecordState.ACTIVE)
+    assert (live.body, live.provenance.ref, live.evidence) == (bobs.body, "bob", (bobs.id,))
+
+
+def test_an_erasure_leaves_no_half_dispute_behind() -> None:
+    said = [fact("The deploy is safe."), fact("The deploy is risky.")]
+    side, gone = begin_transition(*said, reason="clash")
+    store = InMemoryRecordStore()
+    store.put_many([side, archive(gone, reason="by a program that left the other side in dispute")])
+    memory = Memory(store=store, auto_consolidate=False)
+    memory.redact(gone.id, "said in confidence")
+    healed = memory.get(side.id)
+    assert healed.state is RecordState.ACTIVE
+    assert gone.id in str(healed.state_reason)
+
+
 def test_a_corrected_value_is_not_erased_with_its_correction() -> None:
     memory = Memory(None, auto_consolidate=False)
     a = str(memory.remember("The staging database is Postgres.", source="x").record_id)
@@ -154,3 +202,44 @@ def test_an_export_holds_the_tombstone_only(tmp_path: Path) -> None:
     memory.export(tmp_path / "brain.json")
     assert b"sk-live" not in (tmp_path / "brain.json").read_bytes()
     assert Memory.load(tmp_path / "brain.json").get(record_id).redacted
+
+
+def episodes(memory: Memory, count: int) -> list[str]:
+    return [
+        str(memory.remember(f"Deploy {day} failed.", mtype="episodic", tags=["deploy", "failure"]).record_id)
+        for day in range(count)
+    ]
+
+
+def test_a_rule_that_stood_is_drawn_again_from_the_episodes_that_survive() -> None:
+    memory = Memory(None, auto_consolidate=False)
+    ids = episodes(memory, 5)
+    memory.consolidate()
+    (rule,) = memory.list(type=RecordType.RULE)
+    memory.redact(ids[0], "asked to")
+    assert memory.get(rule.id).redacted
+    (again,) = memory.list(type=RecordType.RULE, state=RecordState.ACTIVE)
+    assert set(again.evidence) == set(ids[1:])
+    assert (again.tags, again.body) == (rule.tags, rule.body)
+    assert memory.consolidate().actions == ()
+
+
+def test_a_rule_is_not_drawn_again_from_too_few() -> None:
+    memory = Memory(None, auto_consolidate=False)
+    ids = episodes(memory, 3)
+    memory.consolidate()
+    memory.redact(ids[0], "asked to")
+    assert memory.consolidate().actions == ()
+    assert memory.list(type=RecordType.RULE, state=RecordState.ACTIVE) == ()
+
+
+def test_a_rule_that_had_been_retired_stays_so() -> None:
+    store = InMemoryRecordStore()
+    memory = Memory(store=store, auto_consolidate=False)
+    ids = episodes(memory, 5)
+    memory.consolidate()
+    (rule,) = memory.list(type=RecordType.RULE)
+    store.put(archive(rule, reason="nobody wants it"))
+    memory.redact(ids[0], "asked to")
+    assert memory.consolidate().actions == ()
+    assert memory.list(type=RecordType.RULE, state=RecordState.ACTIVE) == ()

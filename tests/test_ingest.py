@@ -126,6 +126,14 @@ def test_what_was_redacted_is_not_written_again_under_its_id() -> None:
     assert len(store.versions) == 1
 
 
+def test_when_the_caller_says_it_is_another_memory_a_taken_id_is_no_duplicate() -> None:
+    held = archive(said("Said before."), reason="x", now=T0)
+    store = PlainStore(held)
+    (born,) = take(store, said("Said before."), duplicate_of=lambda record: None).accepted
+    assert store.get(born).created_at == held.created_at + timedelta(milliseconds=1)
+    assert store.get(held.id) == held
+
+
 def _hostile() -> dict[str, tuple[Any, str]]:
     other = said("There already.")
     side, _ = begin_transition(said("Zebra one."), said("Zebra two."), reason="x", now=T0)

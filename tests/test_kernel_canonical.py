@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from agent_memory import _native as native
 from agent_memory.errors import RecordTypeError, RecordValueError
 from agent_memory.kernel import reference
-from agent_memory.kernel.reference.frozen import INERT
+from agent_memory.kernel.reference.unicode14 import INERT
 
 INTEROP = Path(__file__).parent.parent / "spec" / "interop"
 KERNELS = pytest.mark.parametrize("kernel", [native, reference], ids=["native", "reference"])

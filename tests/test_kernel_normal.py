@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from agent_memory import _native as native
 from agent_memory.errors import RecordTypeError, RecordValueError
 from agent_memory.kernel import reference
-from agent_memory.kernel.reference.frozen import COVERED, INERT, NFC_VERSION
+from agent_memory.kernel.reference.unicode14 import COVERED, INERT, NFC_VERSION
 
-RUST_TABLE = Path(__file__).parent.parent / "rust" / "core" / "src" / "frozen.rs"
+RUST_TABLE = Path(__file__).parent.parent / "rust" / "core" / "src" / "unicode14.rs"
 KERNELS = pytest.mark.parametrize("kernel", [native, reference], ids=["native", "reference"])
 INERT_CHARACTERS = [chr(point) for first, last in INERT for point in range(first, last + 1)]
 MARKS = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +19,17 @@ from agent_memory.lifecycle import (
     assert_transition,
     begin_transition,
     is_legal,
+    join_dispute,
+    partner_of,
     refresh_rule_flag,
     reopen,
+    reopen_alone,
     resolve_transition,
+    retire_under_dispute,
+    same_dispute,
     supersede,
 )
-from agent_memory.records import MemoryRecord, Provenance, RecordState
+from agent_memory.records import MemoryRecord, Provenance, RecordState, Transition
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = datetime(2026, 2, 1, tzinfo=UTC)
@@ -213,6 +220,71 @@ def test_a_change_clears_the_signature_and_changes_nothing_it_was_given() -> Non
     assert signed.model_dump() == before
 
 
+# ------------------------------------------------------------------------------------------------- sides of a dispute
+
+
+def test_two_sides_are_in_the_same_dispute_when_both_say_so() -> None:
+    other_a, other_c = begin_transition(A, C, reason="another")
+    assert same_dispute(DISPUTED_A, DISPUTED_B)
+    assert same_dispute(other_c, other_a)
+    for a, b in ((DISPUTED_A, DISPUTED_A), (other_a, DISPUTED_B), (DISPUTED_A, B), (A, DISPUTED_B), (A, B)):
+        assert not same_dispute(a, b)
+
+
+def test_a_partner_is_found_when_it_is_in_the_dispute() -> None:
+    assert partner_of(DISPUTED_A, {B.id: DISPUTED_B}.get) is DISPUTED_B
+    for shelf in (
+        {},
+        {B.id: B},
+        {B.id: archive(DISPUTED_B, reason="r")},
+        {B.id: begin_transition(B, C, reason="r")[0]},
+    ):
+        assert partner_of(DISPUTED_A, shelf.get) is None
+    assert partner_of(A, {B.id: DISPUTED_B}.get) is None
+
+
+def test_a_side_left_alone_returns_with_a_reason_that_names_the_other() -> None:
+    alone = reopen_alone(DISPUTED_A, now=LATER)
+    assert (alone.state, alone.transition, alone.updated_at) == ("active", None, LATER)
+    assert B.id in str(alone.state_reason)
+    with pytest.raises(errors.LifecycleError, match="illegal"):
+        reopen_alone(A)
+
+
+def test_an_active_record_joins_the_dispute_its_other_side_is_in() -> None:
+    block = Transition(sides=(A.id, B.id), reason="they clash")
+    assert join_dispute(A, block, now=LATER) == DISPUTED_A
+    for record in (DISPUTED_A, SUPERSEDED, ARCHIVED, C):
+        with pytest.raises(errors.LifecycleError, match="illegal"):
+            join_dispute(record, block)
+
+
+def test_only_under_a_dispute_may_a_successor_be_disputed() -> None:
+    standing = DISPUTED_A.evolve({"supersedes_also": [C.id]})
+    retired = retire_under_dispute(C, standing, reason="another stands", now=LATER)
+    assert (retired.state, retired.superseded_by, retired.state_reason) == ("superseded", A.id, "another stands")
+    with pytest.raises(errors.LifecycleError, match="active"):
+        supersede(C, standing, reason="another stands")
+    for record, other, reason, told in (
+        (C, DISPUTED_A, "r", "reference"),
+        (C, standing, " ", "reason"),
+        (archive(C, reason="r"), standing, "r", "illegal"),
+        (C, archive(standing, reason="r"), "r", "active or in dispute"),
+    ):
+        with pytest.raises(errors.LifecycleError, match=told):
+            retire_under_dispute(record, other, reason=reason)
+
+
+def test_nothing_outside_the_lifecycle_moves_a_record() -> None:
+    package = Path(lifecycle.__file__).parent
+    moved = {"state", "superseded_by", "transition", "flagged", "flag_reason"}
+    for path in package.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in ("evolve", "model_copy"):
+                named = {node.value for node in ast.walk(call) if isinstance(node, ast.Constant)}
+                assert path.name == "lifecycle.py" or not named & moved, f"{path.name}:{call.lineno}"
+
+
 # ------------------------------------------------------------------------------------------------------- rule flags
 
 
@@ -241,6 +313,15 @@ def test_a_flag_needs_a_rule_and_all_its_evidence() -> None:
         refresh_rule_flag(A, {})
     with pytest.raises(errors.LifecycleError, match="not supplied"):
         refresh_rule_flag(RULE, {A.id: A})
+
+
+def test_missing_evidence_may_count_as_gone() -> None:
+    flagged = refresh_rule_flag(RULE, {A.id: ARCHIVED}, missing_is_dead=True, now=LATER)
+    assert flagged.flagged
+    assert str(flagged.flag_reason).startswith("no live evidence: 1 ")
+    assert refresh_rule_flag(flagged, {}, missing_is_dead=True) is flagged
+    assert refresh_rule_flag(RULE, {A.id: A}, missing_is_dead=True) is RULE
+    assert not refresh_rule_flag(flagged, {A.id: A}, missing_is_dead=True).flagged
 
 
 def test_a_tombstone_is_never_flagged() -> None:

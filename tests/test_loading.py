@@ -24,6 +24,7 @@ from agent_memory import (
     begin_transition,
     supersede,
 )
+from agent_memory.loading import plan_load
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = BORN + timedelta(days=1)
@@ -174,6 +175,27 @@ def test_a_third_holder_of_a_key_is_loaded_superseded_by_the_standing_one(tmp_pa
     check_legal(memory)
 
 
+def test_loading_keyed_records_is_linear_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [0]
+
+    def consolidation(scope: Scope) -> tuple[str | None, str | None, str | None]:
+        asked[0] += 1
+        return (scope.project, scope.user_id, scope.agent_id)
+
+    monkeypatch.setattr(Scope, "consolidation", property(consolidation))
+
+    def cost(count: int) -> int:
+        """How often a scope is asked for when ``count`` keys meet half as many that are here."""
+        records = [fact(f"Value {n}.", extension=Extension(key=f"thing::{n}")) for n in range(count)]
+        others = [fact(f"Rival {n}.", extension=Extension(key=f"thing::{n}")) for n in range(count // 2)]
+        asked[0] = 0
+        plan = plan_load({record.id: record for record in others}, MemoryFile.create(records), now=LATER)
+        assert (len(plan.births), len(plan.moves)) == (count, count)
+        return asked[0]
+
+    assert cost(4000) <= 5 * cost(1000)
+
+
 def test_the_same_key_of_two_users_is_no_dispute(tmp_path: Path) -> None:
     here, there = keyed("Postgres", 0, user="alice"), keyed("MySQL", 1, user="bob")
     memory, report = load(tmp_path, [here], [there])
@@ -185,3 +207,39 @@ def test_what_was_loaded_keeps_its_bytes(tmp_path: Path) -> None:
     record = MemoryRecord.model_validate({**fact("With more.").model_dump(), "x_engine": {"a": [1, {"b": None}]}})
     memory, _ = load(tmp_path, [], [record])
     assert memory.get(record.id).canonical_bytes() == record.canonical_bytes()
+
+
+def test_a_loaded_dispute_under_a_key_that_is_held_leaves_one_dispute(tmp_path: Path) -> None:
+    here = keyed("Postgres", 0)
+    a, b = begin_transition(keyed("MySQL", 1), keyed("Oracle", 2), reason="clash", now=LATER)
+    memory, report = load(tmp_path, [here], [a, b])
+    states = sorted(memory.get(record.id).state for record in (here, a, b))
+    assert states == [RecordState.SUPERSEDED, RecordState.TRANSITIONAL, RecordState.TRANSITIONAL]
+    assert {a.id, b.id} <= dict(report.changed).keys()
+    check_legal(memory)
+
+
+def test_half_a_dispute_that_returns_to_active_retires_what_it_replaces(tmp_path: Path) -> None:
+    old = fact("The limit is 100.")
+    new = fact("The limit is 500.", supersedes=old.id)
+    disputed, _ = begin_transition(new, fact("The limit is 900."), reason="clash", now=LATER)
+    memory, _ = load(tmp_path, [old], [disputed])
+    assert (memory.get(new.id).state, memory.get(old.id).state) == (RecordState.ACTIVE, RecordState.SUPERSEDED)
+    check_legal(memory)
+
+
+def test_a_record_that_comes_after_what_replaced_it_is_loaded_superseded(tmp_path: Path) -> None:
+    old = fact("The limit is 100.")
+    new = fact("The limit is 500.", supersedes=old.id)
+    memory, report = load(tmp_path, [new], [old])
+    assert memory.get(old.id).superseded_by == new.id
+    assert old.id in dict(report.changed)
+    check_legal(memory)
+
+
+def test_a_record_of_one_user_cannot_retire_that_of_another(tmp_path: Path) -> None:
+    alice = fact("Alice likes tea.", extension=Extension(scope=Scope(user_id="alice")))
+    mallory = fact("Alice hates tea.", supersedes=alice.id, extension=Extension(scope=Scope(user_id="mallory")))
+    memory, report = load(tmp_path, [alice], [mallory])
+    assert memory.get(alice.id) == alice
+    assert [record_id for record_id, _ in report.ignored] == [mallory.id]

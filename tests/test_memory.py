@@ -341,6 +341,17 @@ def test_decay_archives_nothing_fresh_and_counts_touches(open_memory: Open) -> N
     assert report.saliences[record_id] == pytest.approx(0.9 * 1.75, rel=0.01)
 
 
+def test_a_merged_record_inherits_the_touches_of_its_parts(open_memory: Open) -> None:
+    memory = open_memory(auto_consolidate=False)
+    memory.remember("Sandro prefers small focused files.")
+    memory.recall("small focused files")
+    memory.remember("Sandro prefers small, focused files!")
+    memory.recall("small focused files")
+    memory.consolidate()
+    (merged,) = memory.list(state=RecordState.ACTIVE)
+    assert memory.decay().saliences[merged.id] == pytest.approx(0.9 * (1 + 0.25 * 3), rel=0.01)
+
+
 # ---------------------------------------------------------------- the memory as an object
 
 
@@ -371,7 +382,7 @@ def test_a_given_store_is_used_and_nothing_is_made_on_disk(tmp_path: Path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_eight_threads_share_one_memory(open_memory: Open) -> None:
+def test_eight_threads_share_one_memory(open_memory: Open, tmp_path: Path) -> None:
     memory = open_memory(auto_consolidate_every=7)
     errors: list[BaseException] = []
 
@@ -381,6 +392,8 @@ def test_eight_threads_share_one_memory(open_memory: Open) -> None:
                 memory.remember(f"Worker fact {i % 5} from {number % 4}.")
                 memory.recall("worker fact")
                 memory.status()
+                if i % 5 == 0:
+                    memory.export(tmp_path / f"export{number}.json")
         except BaseException as error:
             errors.append(error)
 
@@ -425,6 +438,25 @@ def test_a_corrupt_touch_sidecar_is_ignored(tmp_path: Path) -> None:
         (tmp_path / "memory" / "salience.json").write_text(rubbish)
         with Memory(tmp_path / "memory") as memory:
             assert "Still fine" in memory.recall("fine").as_prompt_block()
+
+
+def test_what_is_damaged_in_the_touch_sidecar_costs_nothing_else(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory") as memory:
+        record_id = str(memory.remember("A frequently used fact.").record_id)
+        for _ in range(3):
+            memory.recall("frequently used")
+    sidecar = tmp_path / "memory" / "salience.json"
+    scores = json.loads(sidecar.read_text())
+    moment = scores["scores"][record_id]["last_touched"]
+    scores["scores"] |= {
+        "bogus": {"touches": 1, "last_touched": moment},
+        "mem:" + "0" * 32: {"touches": 10**400, "last_touched": moment},
+        "mem:" + "1" * 32: {"touches": 1, "last_touched": "2026-01-01T00:00:00+00:00"},
+        "mem:" + "2" * 32: 5,
+    }
+    sidecar.write_text(json.dumps(scores))
+    with Memory(tmp_path / "memory") as memory:
+        assert memory.decay().saliences[record_id] == pytest.approx(0.9 * 1.75, rel=0.01)
 
 
 def test_touches_survive_a_restart_and_two_memories_add_up(tmp_path: Path) -> None:

@@ -144,6 +144,13 @@ def test_a_code_block_in_a_bullet_loses_the_bullets_indentation_only() -> None:
     assert texts(data, "markdown") == ["Run:\n\n```\na\n  b\n```", "next"]
 
 
+@pytest.mark.parametrize("indent", ["", " "])
+def test_a_block_of_code_that_is_not_indented_ends_the_list(indent: str) -> None:
+    data = f"- one\n  - nested\n\n{indent}```\ncode\n\n- no bullet\n```\nafter\n"
+    assert texts(data, "markdown") == ["one", "nested", "```\ncode\n\n- no bullet\n```\nafter"]
+    assert texts("- one\n```\ncode\n```\n", "markdown") == ["one\n```\ncode\n```"]
+
+
 def test_a_longer_fence_holds_a_shorter_one() -> None:
     assert texts("````\n```\ninner\n```\n````\nafter\n", "markdown") == ["````\n```\ninner\n```\n````\nafter"]
 

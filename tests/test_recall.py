@@ -312,6 +312,12 @@ class TestScope:
         assert find(*records, wanted=wanted, scope=Scope(user_id="bob")).ids == ()
         assert len(find(*records, wanted=wanted).ids) == 3
 
+    def test_merges_that_cite_each_other_end(self) -> None:
+        made = source(None, "consolidation")
+        one, other = said("one", by=made), said("other", by=made)
+        circle = [one.evolve({"evidence": [other.id]}), other.evolve({"evidence": [one.id]})]
+        assert len(find(*circle, scope=Scope(user_id="ann")).ids) == 2
+
 
 class TestTouches:
     def test_every_record_returned_is_touched_once_and_no_record_changes(self) -> None:

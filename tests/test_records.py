@@ -617,6 +617,12 @@ def test_a_tombstone_of_a_flagged_rule_and_of_a_disputed_record() -> None:
     assert MemoryRecord.tombstone(disputed, reason="r").transition is None
 
 
+def test_a_record_cannot_be_subclassed() -> None:
+    with pytest.raises(TypeError, match="subclassed") as caught:
+        type("Mine", (MemoryRecord,), {})
+    assert not isinstance(caught.value, errors.AgentMemoryError)
+
+
 def test_a_tombstone_is_final_and_needs_a_reason() -> None:
     stone = MemoryRecord.tombstone(fact(), reason="r")
     with pytest.raises(errors.RecordError, match="redacted already"):
@@ -682,6 +688,8 @@ def test_errors_quote_nothing_a_record_says() -> None:
         lambda: fact(secret).model_copy({"id": secret}),
         lambda: fact(slots={secret: 5}),
         lambda: fact(slots={5: secret}),
+        lambda: fact(slots={secret + " is a spy": "\ud800"}),
+        lambda: fact(extra={"x": {secret + " holds a lone surrogate": 1.5}}),
         lambda: fact(tags=[secret, 5]),
         lambda: MemoryRecord.create(secret, "x", HERE),
         lambda: fact(secret, confidence=secret),

@@ -17,7 +17,7 @@ from agent_memory.errors import RecordError, StoreError
 from agent_memory.lifecycle import archive
 from agent_memory.records import MemoryRecord
 from agent_memory.stores import FileRecordStore, durable
-from contracts import SECRET, StoreContract, check_against_model, in_processes, make, random_writes, taken_back
+from contracts import SECRET, StoreContract, check_against_model, in_processes, make, random_writes
 
 
 @pytest.fixture
@@ -85,11 +85,14 @@ def test_another_process_is_seen_at_once(store: FileRecordStore, root: Path) -> 
 
 
 def test_put_many_syncs_each_folder_once(store: FileRecordStore, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[Path] = []
-    monkeypatch.setattr(durable, "sync_dir", synced.append)
+    store.put(make("the first makes .staging"))
+    synced: list[str] = []
+    monkeypatch.setattr(durable, "sync_dir", lambda folder: synced.append(str(folder)))
+    monkeypatch.setattr(durable, "sync_kept", lambda folder: synced.append(folder.path))
     a, b = make("a"), make("b")
     store.put_many([a, b, archive(a, reason="decay"), a.evolve({"tags": ("t",)})])
-    assert sorted(synced) == sorted([root, folder_of(root, a), folder_of(root, b)])
+    staging = root / ".staging"  # the journal comes and goes
+    assert sorted(synced) == sorted(map(str, [staging, root, folder_of(root, a), folder_of(root, b), staging]))
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ def test_a_process_out_of_files_is_not_an_empty_store(store: FileRecordStore, mo
 
 @pytest.mark.parametrize("function", ["write_new", "sync_dir", "make_dir"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
-def test_a_failed_write_leaves_nothing(
+def test_a_failed_write_leaves_nothing_at_all(
     store: FileRecordStore, root: Path, monkeypatch: pytest.MonkeyPatch, function: str, code: int
 ) -> None:
     kept = make("kept")
@@ -236,7 +239,7 @@ def test_a_failed_write_leaves_nothing(
 
     def failing(*arguments: Any) -> Any:
         nonlocal calls
-        calls += arguments[0].name != ".staging"
+        calls += 1
         if calls == 2:
             raise OSError(code, os.strerror(code))
         return real(*arguments)
@@ -259,8 +262,10 @@ def test_a_file_cut_short_by_a_full_disk_is_removed(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError, match="disk is full"):
         store.put(make())
+    with pytest.raises(StoreError, match="disk is full"):
+        store.put_many([make(), make()])
     assert names(root) == [".staging"]
-    assert names(root / ".staging") == ["lock"]
+    assert names(root / ".staging") == ["lock", "lock.next"]
 
 
 def test_a_number_taken_by_a_writer_without_the_lock_is_tried_again(
@@ -270,21 +275,30 @@ def test_a_number_taken_by_a_writer_without_the_lock_is_tried_again(
     store.put(record)
     real = durable.write_new
 
-    def raced(path: Path, data: bytes, staging: Path) -> None:
-        if not path.exists() and path.name == "000002.json":
-            path.write_bytes(data)
-        real(path, data, staging)
+    def raced(path: str, data: bytes, *others: Any) -> None:
+        if not Path(path).exists() and path.endswith("000002.json"):
+            Path(path).write_bytes(data)
+        real(path, data, *others)
 
     monkeypatch.setattr(durable, "write_new", raced)
     store.put(record)
     assert names(folder_of(root, record)) == ["000001.json", "000002.json", "000003.json"]
 
 
-def test_what_another_writer_built_on_is_not_taken_back(store: FileRecordStore, root: Path) -> None:
+def test_what_another_writer_built_on_is_not_taken_back(
+    store: FileRecordStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put(make("the first makes .staging"))
     record = make()
-    with taken_back(store):
-        store.put(record)
+
+    def fail_after_another_went_on(folder: Path) -> None:
         (folder_of(root, record) / "000002.json").write_bytes(record.canonical_bytes())
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(durable, "sync_dir", fail_after_another_went_on)
+    with pytest.raises(StoreError):
+        store.put(record)
+    monkeypatch.undo()
     assert len(store.history(record.id)) == 2
 
 
@@ -299,38 +313,70 @@ def test_redaction_leaves_no_byte_of_the_content(store: FileRecordStore, root: P
     store.redact(record.id, "leaked")
     assert SECRET.encode() not in everything(root)
     assert names(folder_of(root, record)) == ["000001.json", "000002.json"]
-    assert names(root / ".staging") == ["lock"]
+    assert names(root / ".staging") == ["lock", "lock.next"]
 
 
-@pytest.mark.parametrize("survives", [1, 2])
-def test_a_redaction_cut_short_serves_nothing_and_can_be_finished(
+@pytest.mark.parametrize("survives", [0, 1, 2])
+def test_a_redaction_cut_short_serves_nothing_and_is_finished_by_the_next_who_looks(
     store: FileRecordStore, root: Path, monkeypatch: pytest.MonkeyPatch, survives: int
 ) -> None:
-    record = make(f"The key is {SECRET}.")
-    store.put_many([record] * 3)
-    real = durable.replace
+    record, other = make(f"The key is {SECRET}."), make("other")
+    store.put_many([*[record] * 3, other])
+    real = durable.rename
     calls = 0
 
-    def failing(*arguments: Any) -> None:
+    def failing(source: str, target: Path | str) -> None:
         nonlocal calls
-        calls += 1
-        if calls > survives:
+        calls += str(target).endswith(".json")
+        if str(target).endswith(".json") and calls > survives:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        real(*arguments)
+        real(source, target)
 
-    monkeypatch.setattr(durable, "replace", failing)
-    with pytest.raises(StoreError, match="redact it again"):
+    monkeypatch.setattr(durable, "rename", failing)
+    with pytest.raises(StoreError, match="has begun and is not done" if survives else "cannot write"):
         store.redact(record.id, "leaked")
+    if not survives:  # nothing was destroyed, so nothing was done
+        assert store.history(record.id) == (record,) * 3
+        return
+    asks: list[Any] = [lambda: store.get(other.id), store.list, lambda: list(store.payloads()), store.damaged]
+    for ask in (*asks, lambda: FileRecordStore(root)):
+        with pytest.raises(StoreError, match="cannot finish") as caught:
+            ask()
+        assert SECRET not in str(caught.value)
     monkeypatch.undo()
-    assert all(version.redacted for version in store.history(record.id))
-    assert len(store.history(record.id)) == 3
-    assert len(store.damaged()) == 3 - survives
-    assert SECRET not in repr((store.list(), list(store.payloads()), store.damaged()))
-    assert store.redact(record.id, "leaked, finished").redaction_reason == "leaked"
+    tombstone = FileRecordStore(root).get(record.id)
+    assert tombstone.redaction_reason == "leaked"
+    assert store.history(record.id) == (tombstone,) * 3
     assert SECRET.encode() not in everything(root)
     assert store.damaged() == ()
     with pytest.raises(RecordError):
         store.redact(record.id, "again")
+
+
+def test_a_redaction_the_peer_left_half_done_serves_nothing_and_can_be_finished(
+    store: FileRecordStore, root: Path
+) -> None:
+    record = make(f"The key is {SECRET}.")
+    store.put_many([record] * 3)
+    begun = MemoryRecord.tombstone(record, reason="leaked")
+    (folder_of(root, record) / "000003.json").write_bytes(begun.canonical_bytes())
+    assert store.history(record.id) == (begun,) * 3
+    assert len(store.damaged()) == 2
+    assert SECRET not in repr((store.list(), list(store.payloads()), store.damaged()))
+    assert store.redact(record.id, "leaked, finished") == begun
+    assert SECRET.encode() not in everything(root)
+    assert store.damaged() == ()
+
+
+def test_a_folder_among_the_versions_is_refused_before_anything_is_destroyed(
+    store: FileRecordStore, root: Path
+) -> None:
+    record = make()
+    store.put(record)
+    (folder_of(root, record) / "notes").mkdir()
+    with pytest.raises(StoreError, match="notes is a folder"):
+        store.redact(record.id, "leaked")
+    assert store.get(record.id) == record
 
 
 def test_damaged_records_can_still_be_erased(store: FileRecordStore, root: Path) -> None:

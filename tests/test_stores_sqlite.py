@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 
-from agent_memory.errors import StoreError
+from agent_memory.errors import ArgumentError, StoreError
 from agent_memory.lifecycle import archive
 from agent_memory.stores import SQLiteRecordStore
 from contracts import (
@@ -92,13 +92,6 @@ def test_many_records_come_in_batches(store: SQLiteRecordStore) -> None:
     store.put_many(records)
     assert list(store.payloads()) == [record.canonical_bytes() for record in records]
     assert list(store.get_many(record.id for record in records).values()) == records
-
-
-def test_the_next_number_is_found_without_reading_every_row(store: SQLiteRecordStore, path: Path) -> None:
-    store.put(make())
-    with closing(sqlite3.connect(path)) as connection:
-        plan = connection.execute("EXPLAIN QUERY PLAN SELECT COALESCE(MAX(seq), 0) + 1 FROM records").fetchall()
-        assert "SEARCH" in plan[0][3]
 
 
 def test_a_second_connection_loses_no_version(store: SQLiteRecordStore, path: Path) -> None:
@@ -210,8 +203,11 @@ def test_a_damaged_row_is_not_served_and_harms_no_other(store: SQLiteRecordStore
     assert store.list() == (sound,)
     assert list(store.payloads()) == [sound.canonical_bytes()]
     assert store.get_many([damaged.id, sound.id]) == {sound.id: sound}
-    with pytest.raises(StoreError):
-        store.put(damaged)
+    for put in (store.put, lambda record: store.put_many([make("new"), record])):
+        with pytest.raises(StoreError) as caught:
+            put(archive(damaged, reason="decay"))
+        assert damaged.id in str(caught.value)
+    assert store.list() == (sound,)
     assert len(store.damaged()) == 2
 
 
@@ -311,3 +307,10 @@ def test_a_damaged_record_can_still_be_erased(store: SQLiteRecordStore, path: Pa
     tombstone = store.redact(record.id, "leaked")
     assert store.history(record.id) == (tombstone, tombstone)
     assert SECRET.encode() not in everything(path)
+
+
+@pytest.mark.parametrize("timeout", [-1, "x", None, float("inf"), float("nan"), 1e12, True])
+def test_a_senseless_timeout_is_refused(timeout: Any, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="timeout"):
+        SQLiteRecordStore(tmp_path / "memory.db", timeout=timeout)
+    assert list(tmp_path.iterdir()) == []

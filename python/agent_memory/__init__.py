@@ -65,7 +65,7 @@ from .pipeline import (
 from .pipeline.recall import RetrievedBlock, RetrievedRecord, TouchCounts, retrieve
 from .ports import Embedder, Operator, RecordStore, SearchIndex
 from .proposals import Proposal, ProposalKind, apply_proposal, apply_proposals
-from .recalled import RecallResult
+from .recall_result import RecallResult
 from .records import (
     MemoryRecord,
     Provenance,

@@ -31,7 +31,7 @@ def build_info() -> _BuildInfo:
     (``python`` for the reference); the Unicode version of its tables; the Unicode version of the NFC rule."""
 
 def canonical_json(value: object, /) -> bytes:
-    """The canonical bytes of a value (SPEC, canonical JSON).
+    """The canonical bytes of a value (spec/kernel.md, Canonical JSON).
 
     Raises RecordValueError for a float, a lone surrogate, keys equal after NFC, or more than 256 nested containers, and
     RecordTypeError for a type that JSON does not have.
@@ -59,7 +59,7 @@ def seal(birth: _Birth, rest: _Rest, /) -> tuple[str, _Birth, _Rest]:
 def verify_signatures(
     publics: Iterable[bytes], messages: Iterable[bytes], signatures: Iterable[bytes], /
 ) -> list[bool]:
-    """For each signature whether it holds: strict Ed25519, one by one (SPEC, signature checks).
+    """For each signature whether it holds: strict Ed25519, one by one (spec/kernel.md, Signature checks).
 
     A key that is not 32 bytes long, or a signature that is not 64, makes False.  Other threads run meanwhile.  Raises
     ArgumentError when there are not as many of each, ArgumentTypeError for anything but bytes.

@@ -1,25 +1,35 @@
 """The one door that writes: every version a Memory stores passes here, whoever asked for it.
 
-The door is a record store around the memory's own.  It signs what is the memory's to sign and appends it.  The map of
-who says what hears of it at once, for the next text of the same transaction may be the same; the search indexes hear of
-it when the outermost transaction has been committed.  The pipeline is handed the door and knows nothing of all this.
+The door is a record store around the memory's own.  It signs what is the memory's to sign and appends it.  It knows who
+says what, what was written in the open transaction included, for the next text of the same transaction may be the same;
+the catalogue and the search indexes hear of it when the outermost transaction has been committed, and of what other
+processes wrote before the next one begins.  The pipeline is handed the door and knows nothing of all this.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from .holders import Holders
+from .errors import StoreError
 from .ports import RecordStore, SearchIndex
 from .records import MemoryRecord, RecordState, RecordType
+from .sayings import saying
 
 if TYPE_CHECKING:
     from fg_agent_id import KeyPair
 
+    from .catalogue import Catalogue
+
 __all__ = ["Door"]
+
+_PATIENCE: Final = 0.5
+"""Seconds a reader waits for a writer of its own process."""
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class Door(RecordStore):
@@ -28,8 +38,11 @@ class Door(RecordStore):
     Args:
         store: where the versions go.
         keys, address: the identity to sign with, or None.
-        holders: who says what.
-        indexes: where the text is found.
+        catalogue: of that store.
+        indexes: further search indexes that are to hear of what is written.
+
+    What is to happen once a transaction has been committed, and not at all when it is not, is given to
+    :meth:`after_commit`.
     """
 
     def __init__(
@@ -38,17 +51,20 @@ class Door(RecordStore):
         *,
         keys: KeyPair | None,
         address: str | None,
-        holders: Holders,
-        indexes: Sequence[SearchIndex],
+        catalogue: Catalogue,
+        indexes: Sequence[SearchIndex] = (),
     ) -> None:
         self._store = store
         self._keys = keys
         self._address = address
-        self._holders = holders
-        self._indexes = tuple(indexes)
+        self._catalogue = catalogue
+        self._followers = tuple(_Follower(index, store) for index in indexes)
         self._lock = threading.RLock()
         self._depth = 0
-        self._written: dict[str, None] = {}
+        self._written: dict[str, MemoryRecord] = {}
+        self._said: dict[bytes, str] = {}
+        self._undo: list[Callable[[], None]] = []
+        self._after: list[Callable[[], None]] = []
 
     # ------------------------------------------------------------------ reading: the store's own
 
@@ -69,6 +85,31 @@ class Door(RecordStore):
     def payloads(self) -> Iterator[bytes]:
         return self._store.payloads()
 
+    def holder(self, record: MemoryRecord) -> MemoryRecord | None:
+        """The live record that is the same memory as ``record``, or None; call it inside :meth:`transaction`."""
+        wanted = saying(record)
+        written = self._said.get(wanted)
+        for record_id in (*(() if written is None else (written,)), *self._catalogue.holders(record)):
+            held = self._store.get_many([record_id]).get(record_id)
+            if held is not None and held.state.is_live and saying(held) == wanted:
+                return held
+        return None
+
+    def refresh(self) -> None:
+        """Take in what other processes wrote.
+
+        Raises:
+            StoreError: the store or the catalogue cannot be read or written.
+        """
+        if not self._lock.acquire(timeout=_PATIENCE):
+            return  # one of us is writing, or waits for another process to end writing: it takes in what there is
+        try:
+            self._catalogue.follow()
+            for follower in self._followers:
+                follower.follow({})
+        finally:
+            self._lock.release()
+
     # ------------------------------------------------------------------ writing
 
     def put(self, record: MemoryRecord) -> None:
@@ -84,50 +125,70 @@ class Door(RecordStore):
         with self.transaction():
             self._append(tuple(records))
 
-    def redact(self, redact: Callable[[str], MemoryRecord], record_ids: Iterable[str]) -> tuple[MemoryRecord, ...]:
-        """Replace records by tombstones through the store's own ``redact``, and bring the followers in step."""
+    def redact(self, redact: Callable[[str], MemoryRecord], record_ids: Iterable[str]) -> None:
+        """Replace records by tombstones through the store's own ``redact``."""
         with self.transaction():
-            tombstones = []
             for record_id in record_ids:
-                self._written[record_id] = None
-                tombstones.append(redact(record_id))
-                self._holders.note(tombstones[-1])
-            return tuple(tombstones)
+                self._note(redact(record_id))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """The store's transaction.  When the outermost one fails, the map of who says what goes back with the store."""
+        """The store's transaction, begun on the newest state and followed by whoever keeps in step."""
         with self._lock:
             self._depth += 1
+            undo, after = len(self._undo), len(self._after)
+            erasing = contextlib.ExitStack()
             try:
-                with self._store.transaction():
+                with erasing, self._store.transaction():
+                    if self._depth == 1:
+                        self._catalogue.follow()
                     yield
-            except BaseException:
-                if self._depth == 1:
-                    self._undo()
+                    if self._depth == 1:
+                        tombstones = [record for record in self._written.values() if record.redacted]
+                        if tombstones:
+                            erasing.enter_context(self._catalogue.taking_out(tombstones))
+            except BaseException:  # the store has gone back to where this block began, and so do we
+                while len(self._undo) > undo:
+                    self._undo.pop()()
+                del self._after[after:]
                 raise
             finally:
                 self._depth -= 1
-            if self._depth == 0 and self._written:
-                newest = self._store.get_many(self._written)
-                self._written.clear()
-                for index in self._indexes:
-                    index.index_many(newest.values())
+            if self._depth == 0:
+                self._committed()
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Have ``action`` called when the open transaction has been committed; it must not raise."""
+        self._after.append(action)
+
+    def _committed(self) -> None:
+        written, actions = dict(self._written), tuple(self._after)
+        self._written.clear()
+        self._said.clear()
+        self._undo.clear()
+        self._after.clear()
+        for action in actions:
+            action()
+        # What was written is committed, so a failure to take note of it is no failure of the write: the next call takes
+        # it in before it answers, and raises if it still cannot.
+        with contextlib.suppress(StoreError):
+            self._catalogue.follow(written)
+        for follower in self._followers:
+            with contextlib.suppress(Exception):
+                follower.follow(written)
 
     def _append(self, batch: Sequence[MemoryRecord]) -> None:
-        for record in batch:
-            self._written[record.id] = None
         self._store.put_many(batch)
         for record in batch:
-            self._holders.note(record)
+            self._note(record)
 
-    def _undo(self) -> None:
-        stored = self._store.get_many(self._written)
-        for record_id in self._written:
-            self._holders.forget(record_id)
-            if record_id in stored:
-                self._holders.note(stored[record_id])
-        self._written.clear()
+    def _note(self, record: MemoryRecord) -> None:
+        self._undo.append(_restoring(self._written, record.id))
+        self._written[record.id] = record
+        if record.state.is_live:
+            said = saying(record)
+            self._undo.append(_restoring(self._said, said))
+            self._said[said] = record.id
 
     def _signed(self, batch: Sequence[MemoryRecord]) -> tuple[MemoryRecord, ...]:
         """The batch with our signature on new records and on new versions of records whose last one we had signed.
@@ -148,3 +209,39 @@ class Door(RecordStore):
                 signed.append(record.sign(self._keys, self._address))
             ours[record.id] = signed[-1].signed_by == self._address
         return tuple(signed)
+
+
+class _Follower:
+    """A search index and how far it has come.  What it could not take in is offered again until it can."""
+
+    def __init__(self, index: SearchIndex, store: RecordStore) -> None:
+        self._index = index
+        self._store = store
+        self._seen = store.changes()[0]
+        self._pending: dict[str, None] = {}
+
+    def follow(self, written: dict[str, MemoryRecord]) -> None:
+        cursor, ids = self._store.changes(self._seen)
+        if ids is None:  # the store has forgotten where we stood
+            ids = tuple(record.id for record in self._store.list())
+        self._seen = cursor
+        self._pending.update(dict.fromkeys((*ids, *written)))
+        if self._pending:
+            unread = [record_id for record_id in self._pending if record_id not in written]
+            newest = {**self._store.get_many(unread), **written}
+            self._index.index_many(record for record_id, record in newest.items() if record_id in self._pending)
+            self._pending.clear()
+
+
+def _restoring(held: dict[_Key, _Value], key: _Key) -> Callable[[], None]:
+    """What puts ``held[key]`` back to what it is now."""
+    missing = key not in held
+    before = held.get(key)
+
+    def restore() -> None:
+        if missing:
+            held.pop(key, None)
+        elif before is not None:
+            held[key] = before
+
+    return restore

@@ -1,4 +1,4 @@
-"""What an erasure reaches, and what must not die with it (SPEC section 15).
+"""What an erasure reaches, and what must not die with it (SPEC section 15.1).
 
 Pure planning over the newest versions of all records: from ids to tombstones and to the records that are made anew.
 A record drawn from an erased one is erased with it, for it may repeat what was said; a record that was merely *folded*
@@ -12,8 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from .clock import MILLISECOND
-from .lifecycle import reopen
+from .fields import CONSOLIDATION
+from .lifecycle import partner_of, reopen_alone
+from .lineage import at_free_id, carries, same_source
+from .pipeline.consolidate.operators import ConsolidationConfig
+from .pipeline.consolidate.promotion import promoted
 from .records import MemoryRecord, RecordState, RecordType
 
 __all__ = ["ErasurePlan", "plan_erasure"]
@@ -25,17 +28,24 @@ class ErasurePlan:
 
     Attributes:
         erased: ids to replace by tombstones, those asked for first.
+        reached: those, and what the erasure reaches that is a tombstone already.
         reopened: versions that return the other sides of their disputes to active.
         recreated: new records that carry on what would have died with another's erasure.
     """
 
     erased: tuple[str, ...]
+    reached: frozenset[str] = frozenset()
     reopened: tuple[MemoryRecord, ...] = ()
     recreated: tuple[MemoryRecord, ...] = ()
 
 
 def plan_erasure(
-    newest: Mapping[str, MemoryRecord], record_ids: Iterable[str], *, cascade: bool, now: datetime
+    newest: Mapping[str, MemoryRecord],
+    record_ids: Iterable[str],
+    *,
+    cascade: bool,
+    now: datetime,
+    promotion_threshold: int = ConsolidationConfig().promotion_threshold,
 ) -> ErasurePlan:
     """Plan the erasure of ``record_ids``, all of them keys of ``newest``.
 
@@ -49,21 +59,18 @@ def plan_erasure(
     gone = frozenset(reached)
     spared = frozenset(matched)
     recreated = _recreate(newest, gone, spared, now) if cascade else ()
-    return ErasurePlan(erased=erased, reopened=tuple(_reopen(newest, gone, now)), recreated=recreated)
+    if cascade:
+        recreated += _promote_again(newest, gone, promotion_threshold, now)
+    return ErasurePlan(erased=erased, reached=gone, reopened=tuple(_reopen(newest, gone, now)), recreated=recreated)
 
 
 def _parts(newest: Mapping[str, MemoryRecord], whole: MemoryRecord) -> list[str]:
-    """Records folded into ``whole``: the parts of a merge and exact copies; not values it corrected."""
-    merged = whole.provenance.kind == "consolidation" and whole.type is not RecordType.RULE
-    parts = []
-    for part_id in whole.replaces:
-        part = newest.get(part_id)
-        if part is None or part.superseded_by != whole.id:
-            continue
-        copied = part.type is whole.type and part.body == whole.body and part.slots == whole.slots
-        if copied or (merged and part_id in whole.evidence):
-            parts.append(part_id)
-    return parts
+    """Records folded into ``whole``, which says what they said: parts of a merge and copies; no old value."""
+    return [
+        part_id
+        for part_id in whole.replaces
+        if (part := newest.get(part_id)) is not None and part.superseded_by == whole.id and carries(whole, part)
+    ]
 
 
 def _folded_with(newest: Mapping[str, MemoryRecord], asked: Iterable[str]) -> tuple[str, ...]:
@@ -77,18 +84,12 @@ def _folded_with(newest: Mapping[str, MemoryRecord], asked: Iterable[str]) -> tu
         if whole is not None:
             siblings = _parts(newest, whole)
             if record.id in siblings:
-                found.extend(part_id for part_id in (*siblings, whole.id) if _same_source(newest[part_id], record))
+                found.extend(part_id for part_id in (*siblings, whole.id) if same_source(newest[part_id], record))
         for part_id in found:
             if part_id not in matched:
                 matched[part_id] = None
                 waiting.append(part_id)
     return tuple(matched)
-
-
-def _same_source(a: MemoryRecord, b: MemoryRecord) -> bool:
-    if a.provenance.kind == "consolidation" or b.provenance.kind == "consolidation":
-        return False
-    return (a.provenance.ref, a.scope.user_id) == (b.provenance.ref, b.scope.user_id)
 
 
 def _drawn_from(newest: Mapping[str, MemoryRecord], matched: Iterable[str]) -> tuple[str, ...]:
@@ -108,12 +109,11 @@ def _drawn_from(newest: Mapping[str, MemoryRecord], matched: Iterable[str]) -> t
 
 
 def _reopen(newest: Mapping[str, MemoryRecord], gone: frozenset[str], now: datetime) -> Iterable[MemoryRecord]:
-    for record in newest.values():
-        if record.id in gone or record.transition is None:
-            continue
-        other = record.transition.other(record.id)
-        if other in gone:
-            yield reopen(record, reason=f"the other side of its dispute, {other}, was redacted", now=now)
+    """Every side of a dispute that has no other side once the others are gone, active again."""
+    left = {record_id: record for record_id, record in newest.items() if record_id not in gone}
+    for record in left.values():
+        if record.transition is not None and partner_of(record, left.get) is None:
+            yield reopen_alone(record, now=now)
 
 
 def _recreate(
@@ -131,9 +131,7 @@ def _recreate(
     standing = {
         (record.key, record.scope.consolidation)
         for record in newest.values()
-        if record.key is not None
-        and record.id not in gone
-        and record.state in (RecordState.ACTIVE, RecordState.TRANSITIONAL)
+        if record.key is not None and record.id not in gone and record.state.is_live
     }
     latest: dict[object, MemoryRecord] = {}
     for record in orphans:
@@ -146,10 +144,28 @@ def _recreate(
                 latest[held] = record
     made: dict[str, MemoryRecord] = {}
     for record in sorted(latest.values(), key=lambda record: record.id):
-        anew = _anew(record, now)
-        while anew.id in newest or anew.id in made:
-            anew = _anew(record, anew.created_at + MILLISECOND)
+        anew = at_free_id(_anew(record, now), lambda record_id: record_id in newest or record_id in made)
         made[anew.id] = anew
+    return tuple(made.values())
+
+
+def _promote_again(
+    newest: Mapping[str, MemoryRecord], gone: frozenset[str], threshold: int, now: datetime
+) -> tuple[MemoryRecord, ...]:
+    """Rules drawn anew from the episodes that survive a rule which stood; one that had been retired stays retired."""
+    made: dict[str, MemoryRecord] = {}
+    for rule in newest.values():
+        if rule.id not in gone or rule.type is not RecordType.RULE or not rule.state.is_live:
+            continue
+        episodes = [
+            newest[record_id]
+            for record_id in rule.evidence
+            if record_id in newest and record_id not in gone and newest[record_id].state is RecordState.ACTIVE
+        ]
+        if rule.provenance.kind == CONSOLIDATION and rule.tags and len(episodes) >= threshold:
+            drawn = promoted(rule.scope.consolidation, rule.tags, episodes, now)
+            drawn = at_free_id(drawn, lambda record_id: record_id in newest or record_id in made)
+            made[drawn.id] = drawn
     return tuple(made.values())
 
 

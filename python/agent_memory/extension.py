@@ -29,7 +29,9 @@ __all__ = [
     "MAX_VALUE",
     "MEMBERS",
     "NO_EXTENSION",
+    "SCOPE_FIELDS",
     "UNSCOPED",
+    "ConsolidationScope",
     "Extension",
     "ExtensionMembers",
     "Scope",
@@ -42,9 +44,12 @@ MAX_VALUE: Final = 1_000_000.0
 """Greatest importance a record may have; the least is 1."""
 MAX_COUNT: Final = 2**53 - 1
 """Greatest count in a standing: the largest integer every JSON reader holds exactly."""
+SCOPE_FIELDS: Final = ("project", "user_id", "agent_id", "session_id")
+"""Names of the known members of a scope."""
+ConsolidationScope = tuple[str | None, str | None, str | None]
+"""(project, user_id, agent_id): inside it records may merge, clash or make a rule."""
 
 _VALUE: Final = re.compile(r"[1-9][0-9]{0,6}\.[0-9]{4}", re.ASCII)
-_SCOPE_FIELDS: Final = ("project", "user_id", "agent_id", "session_id")
 
 
 def _freeze_extra(owner: Scope | Extension, known: frozenset[str], what: str) -> None:
@@ -90,12 +95,12 @@ class Scope:
     extra: Mapping[str, Any] = EMPTY_DICT
 
     def __post_init__(self) -> None:
-        for name in _SCOPE_FIELDS:
+        for name in SCOPE_FIELDS:
             check_optional_text(getattr(self, name), f"scope.{name}")
-        _freeze_extra(self, frozenset(_SCOPE_FIELDS), "scope")
+        _freeze_extra(self, frozenset(SCOPE_FIELDS), "scope")
 
     @property
-    def consolidation(self) -> tuple[str | None, str | None, str | None]:
+    def consolidation(self) -> ConsolidationScope:
         """The fields inside which records may merge, clash or make a rule: (project, user_id, agent_id)."""
         return (self.project, self.user_id, self.agent_id)
 
@@ -106,7 +111,7 @@ class Scope:
         return Scope(project=self.project, user_id=self.user_id, agent_id=self.agent_id)
 
     def to_wire(self) -> dict[str, Any]:
-        members = {name: value for name in _SCOPE_FIELDS if (value := getattr(self, name)) is not None}
+        members = {name: value for name in SCOPE_FIELDS if (value := getattr(self, name)) is not None}
         return {**members, **thaw(self.extra)}
 
     @classmethod
@@ -114,11 +119,11 @@ class Scope:
         members = check_mapping(data, "agent_memory.scope")
         if not members:
             raise RecordError("agent_memory.scope is empty; leave it out when no part of it is set")
-        for name in _SCOPE_FIELDS:
+        for name in SCOPE_FIELDS:
             if name in members and members[name] is None:
                 raise RecordTypeError(f"agent_memory.scope.{name} must be text; leave it out when it is not set")
-        extra = unknown_members(members, frozenset(_SCOPE_FIELDS), (), "agent_memory.scope")
-        return cls(**{name: members[name] for name in _SCOPE_FIELDS if name in members}, extra=extra)
+        extra = unknown_members(members, frozenset(SCOPE_FIELDS), (), "agent_memory.scope")
+        return cls(**{name: members[name] for name in SCOPE_FIELDS if name in members}, extra=extra)
 
 
 @dataclass(frozen=True, slots=True)

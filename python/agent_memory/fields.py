@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Final, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Self, cast
 
 from . import kernel
 from .errors import RecordError, RecordTypeError
@@ -25,6 +26,9 @@ from .wire import (
 )
 
 __all__ = [
+    "CONSOLIDATION",
+    "CORRECTION_KIND",
+    "RESERVED_KINDS",
     "Provenance",
     "RecordState",
     "RecordType",
@@ -34,8 +38,16 @@ __all__ = [
     "confidence_to_wire",
 ]
 
+CONSOLIDATION: Final = "consolidation"
+"""``provenance.kind`` of what the engine makes."""
+CORRECTION_KIND: Final = "correction"
+"""``provenance.kind`` of what somebody said to put a record right."""
+RESERVED_KINDS: Final = (CONSOLIDATION, "redaction")
+"""Kinds of provenance that only the memory itself gives: what has one is treated by other rules."""
+
 _CONFIDENCE: Final = re.compile(r"0\.[0-9]{4}|1\.0000", re.ASCII)
 _set: Final = object.__setattr__
+_TEXT_OR_NONE: Final = (str, type(None))
 
 
 class RecordType(StrEnum):
@@ -54,6 +66,11 @@ class RecordState(StrEnum):
     SUPERSEDED = "superseded"
     TRANSITIONAL = "transitional"
     ARCHIVED = "archived"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a record in this state still holds: it is active or in dispute."""
+        return self is RecordState.ACTIVE or self is RecordState.TRANSITIONAL
 
 
 def confidence_to_wire(value: object) -> str:
@@ -150,10 +167,19 @@ class Provenance(FrozenValue):
         members = data if data.__class__ is dict else check_mapping(data, "provenance")
         if "kind" not in members:
             raise RecordError("provenance lacks the required field 'kind'")
+        kind, ref, agent = members["kind"], members.get("ref"), members.get("agent")
         if members.keys() <= cls._KNOWN:
-            return cls(kind=members["kind"], ref=members.get("ref"), agent=members.get("agent"))
+            if kind.__class__ is str and ref.__class__ in _TEXT_OR_NONE and agent.__class__ in _TEXT_OR_NONE:
+                return cast("Self", _plain(kind, ref, agent))
+            return cls(kind=kind, ref=ref, agent=agent)
         extra = unknown_members(members, cls._KNOWN, ("kind",), "provenance")
-        return cls(kind=members["kind"], ref=members.get("ref"), agent=members.get("agent"), extra=extra)
+        return cls(kind=kind, ref=ref, agent=agent, extra=extra)
+
+
+@lru_cache(maxsize=4096)
+def _plain(kind: str, ref: str | None, agent: str | None) -> Provenance:
+    """A provenance as most are; a store reads the same few for thousands of records."""
+    return Provenance(kind=kind, ref=ref, agent=agent)
 
 
 class Transition(FrozenValue):

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import ArgumentTypeError, StoreError
+from .places import as_path
+from .stores import durable
 
 if TYPE_CHECKING:
     from fg_agent_id import KeyPair
@@ -24,13 +26,13 @@ def open_identity(identity: KeyPair | str | os.PathLike[str] | None) -> KeyPair 
     """The keys of an ``identity=`` argument: a KeyPair as it is, a keyfile read or made, None for none.
 
     Raises:
-        ArgumentTypeError: neither of these.
+        ArgumentError: neither of these, or an impossible path.
         StoreError: the keyfile cannot be read or made, or holds no key.
     """
     if identity is None:
         return None
     if isinstance(identity, str | os.PathLike):
-        path = Path(identity)
+        path = as_path(identity)
         keys = _read(path)
         return _make(path) if keys is None else keys
     from fg_agent_id import KeyPair
@@ -70,6 +72,7 @@ def _make(path: Path) -> KeyPair:
                 file.flush()
                 os.fsync(file.fileno())
             os.link(temporary, path)  # fails when another process was quicker: its key is the one
+            durable.sync_dir(path.parent)
         finally:
             temporary.unlink()
     except FileExistsError:

@@ -11,10 +11,9 @@ from datetime import datetime
 from .clock import now_utc
 from .door import Door
 from .entry import Entry
-from .holders import Holders
 from .pipeline import ConsolidationReport, IngestReport, admit
 from .ports import Operator
-from .records import MemoryRecord, Provenance
+from .records import Provenance
 from .touches import Touches
 
 __all__ = ["Intake", "RememberResult"]
@@ -29,12 +28,14 @@ class RememberResult:
         deduped: a live record said it already and was reinforced; nothing new was created.
         ingest: what the write stage accepted, found again and refused.
         consolidation: the report of the pass this call set off, or None.
+        consolidation_error: why that pass failed, or None; what was remembered stands, and a later pass tries again.
     """
 
     record_id: str | None
     deduped: bool
     ingest: IngestReport
     consolidation: ConsolidationReport | None = None
+    consolidation_error: str | None = None
 
 
 class Intake:
@@ -42,7 +43,6 @@ class Intake:
 
     Args:
         door: what writes.
-        holders: who says what already.
         touches: where a repetition is counted.
         extractor: turns text into proposals.
         source_kind, agent: the provenance of what comes in.
@@ -52,14 +52,12 @@ class Intake:
         self,
         *,
         door: Door,
-        holders: Holders,
         touches: Touches,
         extractor: Operator,
         source_kind: str,
         agent: str | None,
     ) -> None:
         self._door = door
-        self._holders = holders
         self._touches = touches
         self._extractor = extractor
         self._source_kind = source_kind
@@ -74,9 +72,9 @@ class Intake:
                 self._extractor.propose(entry.text, provenance),
                 store=self._door,
                 now=now,
-                touch=lambda record_id, moment: self._touches.touch(record_id, now=moment),
+                touch=self._touch_after_commit,
                 prepare=entry.mark,
-                duplicate_of=self._live_holder,
+                duplicate_of=self._door.holder,
             )
             for record_id in report.deduped:
                 self._reinforce(record_id, entry, now)
@@ -85,9 +83,8 @@ class Intake:
             record_id=ids[0] if ids else None, deduped=bool(ids) and not report.accepted, ingest=report
         )
 
-    def _live_holder(self, record: MemoryRecord) -> MemoryRecord | None:
-        record_id = self._holders.find(record)
-        return None if record_id is None else self._door.get(record_id)
+    def _touch_after_commit(self, record_id: str, moment: datetime) -> None:
+        self._door.after_commit(lambda: self._touches.touch(record_id, now=moment))
 
     def _reinforce(self, record_id: str, entry: Entry, now: datetime) -> None:
         """Give a record the tags and the greater value its repetition came with; no version when nothing changes."""

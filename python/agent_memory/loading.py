@@ -1,4 +1,4 @@
-"""Taking a memory file into a memory that may hold something already (SPEC section 7.3).
+"""Taking a memory file into a memory that may hold something already (SPEC section 7.2).
 
 Pure planning: from the records here and the records of a file to the versions to append.  An id that is here is
 skipped, never overwritten.  Whatever the file says, the memory ends in a legal state: what a loaded record replaces is
@@ -7,18 +7,26 @@ retired, a dispute has both its sides or none, a key has one standing record or 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .lifecycle import begin_transition, reopen, supersede
+from .extension import ConsolidationScope
+from .lifecycle import (
+    begin_transition,
+    join_dispute,
+    partner_of,
+    reopen_alone,
+    retire_under_dispute,
+    supersede,
+)
 from .memory_file import MemoryFile
 from .records import MemoryRecord, RecordState
 
 __all__ = ["LoadPlan", "LoadReport", "plan_load"]
 
-_LIVE = (RecordState.ACTIVE, RecordState.TRANSITIONAL)
-_KeyHeld = tuple[str, tuple[str | None, str | None, str | None]]
+_Key = tuple[str, ConsolidationScope]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +38,14 @@ class LoadReport:
         skipped: ids that were here already, left as they were.
         collisions: skipped ids whose record here has another scope or key than the one in the file.
         changed: (id, what) for every record that got a further version so that the memory is in a legal state.
+        ignored: (id, what) for every link that was not followed, because it leads into another scope.
     """
 
     loaded: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     collisions: tuple[str, ...] = ()
     changed: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -64,16 +74,28 @@ class _Loading:
         self._newest.update((record.id, record) for record in self._births)
         self._moves: list[MemoryRecord] = []
         self._changed: list[tuple[str, str]] = []
+        self._ignored: list[tuple[str, str]] = []
+        self._unsettled = {record.id for record in self._births if record.key is not None}
+        self._successors: defaultdict[str, list[str]] = defaultdict(list)
+        for record in sorted(here.values(), key=lambda record: record.id):
+            for old_id in record.replaces:
+                self._successors[old_id].append(record.id)
+        # The live records that hold a key, without those of the file whose turn is still to come.
+        self._holders: defaultdict[_Key, set[str]] = defaultdict(set)
+        for record in here.values():
+            self._note(record)
 
     def plan(self) -> LoadPlan:
         for born in self._births:
             self._retire_what_it_replaces(born.id)
         for born in self._births:
+            self._retire_what_was_replaced(born.id)
+        for born in self._births:
             self._settle_dispute(born.id)
-        unsettled = {born.id for born in self._births if born.key is not None}
         for born in sorted(self._births, key=lambda record: (record.event_time, record.id)):
-            self._settle_key(born.id, unsettled)
-            unsettled.discard(born.id)
+            self._settle_key(born.id)
+            self._unsettled.discard(born.id)
+            self._note(self._newest[born.id])
         return LoadPlan(
             births=self._births,
             moves=self._moves,
@@ -82,6 +104,7 @@ class _Loading:
                 skipped=tuple(record.id for record in self._skipped),
                 collisions=tuple(record.id for record in self._skipped if not self._same_place(record)),
                 changed=tuple(self._changed),
+                ignored=tuple(self._ignored),
             ),
         )
 
@@ -91,8 +114,18 @@ class _Loading:
 
     def _move(self, record: MemoryRecord, what: str) -> None:
         self._newest[record.id] = record
+        self._note(record)
         self._moves.append(record)
         self._changed.append((record.id, what))
+
+    def _note(self, record: MemoryRecord) -> None:
+        if record.key is None or record.id in self._unsettled:
+            return
+        holders = self._holders[record.key, record.scope.consolidation]
+        if record.state.is_live:
+            holders.add(record.id)
+        else:
+            holders.discard(record.id)
 
     def _retire_what_it_replaces(self, born_id: str) -> None:
         born = self._newest[born_id]
@@ -100,53 +133,70 @@ class _Loading:
             return
         for old_id in born.replaces:
             old = self._newest.get(old_id)
-            if old is None or old.state not in _LIVE:
+            if old is None or not old.state.is_live or old.id == born.id:
+                continue
+            if old.scope.consolidation != born.scope.consolidation:
+                self._ignored.append((born.id, f"replaces {old.id}, which belongs to another scope"))
                 continue
             reason = f"replaced by {born.id}, which was loaded from a memory file"
             self._move(supersede(old, born, reason=reason, now=self._now), f"superseded by {born.id}")
             self._reopen_partner(old)
 
-    def _reopen_partner(self, leaving: MemoryRecord) -> None:
-        if leaving.transition is None:
+    def _retire_what_was_replaced(self, born_id: str) -> None:
+        """Retire a record that came later than what replaced it, which is here and active."""
+        born = self._newest[born_id]
+        if not born.state.is_live or not (successors := self._successors.get(born_id)):
             return
-        partner = self._newest.get(leaving.transition.other(leaving.id))
-        if partner is not None and _disputes(partner, leaving):
-            reason = f"the other side of its dispute, {leaving.id}, was superseded"
-            self._move(reopen(partner, reason=reason, now=self._now), "returned to active: its dispute ended")
+        for successor_id in successors:
+            successor = self._newest[successor_id]
+            if (
+                successor.state is RecordState.ACTIVE
+                and successor.scope.consolidation == born.scope.consolidation
+                and born_id in successor.replaces
+            ):
+                reason = f"replaced by {successor.id}, which was here when it was loaded"
+                self._move(supersede(born, successor, reason=reason, now=self._now), f"superseded by {successor.id}")
+                self._reopen_partner(born)
+                return
+
+    def _reopen_partner(self, leaving: MemoryRecord) -> None:
+        partner = partner_of(leaving, self._newest.get)
+        if partner is not None:
+            self._move(reopen_alone(partner, now=self._now), "returned to active: its dispute ended")
 
     def _settle_dispute(self, born_id: str) -> None:
         born = self._newest[born_id]
-        if born.transition is None:
+        if born.transition is None or partner_of(born, self._newest.get) is not None:
             return
-        partner = self._newest.get(born.transition.other(born.id))
-        if partner is not None and _disputes(partner, born):
+        other = self._newest.get(born.transition.other(born.id))
+        if other is not None and other.state is RecordState.ACTIVE and born.id not in other.replaces:
+            joined = join_dispute(other, born.transition, now=self._now)
+            self._move(joined, f"disputed: {born.id} was loaded in dispute with it")
             return
-        if partner is not None and partner.state is RecordState.ACTIVE and born.id not in partner.replaces:
-            opened = partner.evolve(
-                {
-                    "state": RecordState.TRANSITIONAL,
-                    "transition": born.transition,
-                    "state_reason": born.transition.reason,
-                    "updated_at": self._now,
-                }
-            )
-            self._move(opened, f"disputed: {born.id} was loaded in dispute with it")
-            return
-        reason = "the other side of its dispute is not here or is in dispute no more"
-        self._move(reopen(born, reason=reason, now=self._now), "returned to active: half a dispute was loaded")
+        self._return_to_active(born, "returned to active: half a dispute was loaded")
 
-    def _settle_key(self, born_id: str, unsettled: set[str]) -> None:
+    def _return_to_active(self, side: MemoryRecord, what: str) -> None:
+        """What is active again retires what it replaces, as anything active that is loaded does."""
+        self._move(reopen_alone(side, now=self._now), what)
+        self._retire_what_it_replaces(side.id)
+        self._retire_what_was_replaced(side.id)
+
+    def _settle_key(self, born_id: str) -> None:
         born = self._newest[born_id]
-        if born.key is None or born.state is not RecordState.ACTIVE:
+        if born.key is None or not born.state.is_live:
             return
-        others = [
-            record
-            for record in self._newest.values()
-            if record.id != born.id
-            and record.id not in unsettled
-            and record.state in _LIVE
-            and _held(record) == _held(born)
-        ]
+        holders = self._holders[born.key, born.scope.consolidation]
+        partner = partner_of(born, self._newest.get)
+        if partner is not None:
+            if not holders - {partner.id}:
+                return
+            # The key is held already: its two loaded sides join one after the other, as any further holder does.
+            for side in (born, partner):
+                self._return_to_active(side, "returned to active: the key of its dispute is held already")
+            born = self._newest[born_id]
+            if not born.state.is_live:
+                return
+        others = [self._newest[record_id] for record_id in holders]
         if not others:
             return
         standing = max(others, key=lambda record: (record.event_time, record.id))
@@ -157,24 +207,8 @@ class _Loading:
             return
         # A dispute is open under the key: the newcomer is kept as history of the side that stands.
         also = sorted({*standing.supersedes_also, born.id})
-        self._move(
-            standing.evolve({"supersedes_also": tuple(also), "updated_at": self._now}), f"names {born.id} as replaced"
-        )
+        naming = standing.evolve({"supersedes_also": tuple(also), "updated_at": self._now})
+        self._move(naming, f"names {born.id} as replaced")
         reason = f"a dispute under its key was open when it was loaded; {standing.id} stands"
-        retired = born.evolve(
-            {
-                "state": RecordState.SUPERSEDED,
-                "superseded_by": standing.id,
-                "state_reason": reason,
-                "updated_at": self._now,
-            }
-        )
+        retired = retire_under_dispute(born, naming, reason=reason, now=self._now)
         self._move(retired, f"superseded by {standing.id}: its key was in dispute")
-
-
-def _held(record: MemoryRecord) -> _KeyHeld | None:
-    return None if record.key is None else (record.key, record.scope.consolidation)
-
-
-def _disputes(a: MemoryRecord, b: MemoryRecord) -> bool:
-    return a.transition is not None and b.transition is not None and set(a.transition.sides) == set(b.transition.sides)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -21,7 +23,7 @@ from .door import Door
 from .entry import Entry
 from .erasure import plan_erasure
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
-from .holders import Holders
+from .fields import RESERVED_KINDS
 from .identity import open_identity
 from .intake import Intake, RememberResult
 from .loading import LoadReport, plan_load
@@ -38,12 +40,13 @@ from .pipeline import (
     resolve,
 )
 from .pipeline.recall import retrieve
-from .places import as_path, sidecar_folder
+from .places import as_path, make_sidecar_folder, remove_foreign_index, sidecar_folder
 from .ports import Operator, RecordStore, SearchIndex
-from .recalled import RecallResult
+from .recall_result import RecallResult
 from .records import MemoryRecord, Provenance, RecordState, RecordType
 from .touches import Touches, Unmoved
 from .transfer import read_memory_file, write_memory_file
+from .wire import check_reason
 
 if TYPE_CHECKING:
     from fg_agent_id import KeyPair
@@ -61,8 +64,10 @@ class Memory:
         path: a directory, a ``.db``/``.sqlite`` file, or None for a memory that is gone when the process ends.  What
             exists there decides; else the suffix does.
         store: a store to use instead of ``path``; then nothing is made on disk.
-        indexes: search indexes to use instead of the default one, which is built from the store on opening.
-        extractor: turns text into proposed records; by default the text becomes one record, word for word.
+        indexes: search indexes to use instead of the default one; they hear of what is written from now on, and
+            whoever gives them has filled them with what was there.
+        extractor: turns text into proposed records; by default the text becomes one record, word for
+            word but for white space around it.
         operators: what consolidation proposes with; the default has no resolver, so a dispute stays open until
             :meth:`resolve`.
         consolidation_config, decay_config: see there.
@@ -97,6 +102,18 @@ class Memory:
             raise ArgumentTypeError("auto_consolidate_every must be a whole number")
         if auto_consolidate_every < 1:
             raise ArgumentError("auto_consolidate_every must be 1 or more; use auto_consolidate=False to turn it off")
+        for name, given, kind in (
+            ("store", store, RecordStore),
+            ("extractor", extractor, Operator),
+            ("operators", operators, ConsolidationOperators),
+            ("consolidation_config", consolidation_config, ConsolidationConfig),
+            ("decay_config", decay_config, DecayConfig),
+            *((f"indexes[{position}]", index, SearchIndex) for position, index in enumerate(indexes or ())),
+        ):
+            if given is not None and not isinstance(given, kind):
+                raise ArgumentTypeError(f"{name} must be a {kind.__name__} or None, not {type(given).__name__}")
+        if source_kind in RESERVED_KINDS:
+            raise ArgumentError(f"source_kind must not be {source_kind!r}: only the memory itself makes such records")
         self._lock = threading.RLock()
         self._path = None if store is not None or path is None else as_path(path)
         self._keys = open_identity(identity)
@@ -110,26 +127,23 @@ class Memory:
         self._closed = False
 
         self._store = stores.open_store(self._path) if store is None else store
-        sidecar = None if self._path is None else sidecar_folder(self._path) / "salience.json"
-        self._touches = Touches(sidecar, self._store)
-        records = self._store.list()
-        holders = Holders(records)
-        self._indexes: tuple[SearchIndex, ...]
-        if indexes is None:
-            self._indexes = (_default_index(),)
-            self._indexes[0].index_many(records)
-        else:
-            self._indexes = tuple(indexes)
+        sidecars = None if self._path is None else sidecar_folder(self._path)
+        from .catalogue import open_catalogue  # brings SQLite in, which importing the package does not
+
+        if sidecars is not None and not make_sidecar_folder(sidecars):
+            sidecars = None  # a memory that cannot be written is read all the same
+        self._touches = Touches(None if sidecars is None else sidecars / "salience.json")
+        self._catalogue = open_catalogue(sidecars, self._store)
+        self._indexes: tuple[SearchIndex, ...] = (self._catalogue,) if indexes is None else tuple(indexes)
         self._door = Door(
             self._store,
             keys=self._keys,
             address=self._agent,
-            holders=holders,
-            indexes=self._indexes,
+            catalogue=self._catalogue,
+            indexes=indexes or (),
         )
         self._intake = Intake(
             door=self._door,
-            holders=holders,
             touches=self._touches,
             extractor=extractor or VerbatimExtractor(),
             source_kind=source_kind,
@@ -160,6 +174,8 @@ class Memory:
         Raises:
             ArgumentError: an argument is not what it may be (also a ValueError or TypeError); nothing is written.
             StoreError: it could not be written; nothing was.
+
+        A consolidation that this call sets off and that fails is told in the result, for the text is remembered.
         """
         entry = Entry.read(
             text,
@@ -174,13 +190,7 @@ class Memory:
             session_id=session_id,
         )
         with self._open():
-            result = self._take_in(entry)
-            report = self._consolidate_if_due()
-        if report is None:
-            return result
-        return RememberResult(
-            record_id=result.record_id, deduped=result.deduped, ingest=result.ingest, consolidation=report
-        )
+            return self._consolidate_if_due(self._take_in(entry))
 
     def remember_many(
         self,
@@ -197,8 +207,11 @@ class Memory:
             One entry per item, in order: its result, or the error it was refused with; the others are still taken.
 
         Raises:
+            ArgumentTypeError: ``items`` is one text or mapping, or not iterable.
             StoreError: the store failed; the items of earlier transactions are kept, those of the last are not.
         """
+        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+            raise ArgumentTypeError(f"items must be a list of texts or mappings, not {type(items).__name__}")
         results: list[RememberResult | AgentMemoryError] = []
         batch: list[Entry | AgentMemoryError] = []
 
@@ -219,7 +232,9 @@ class Memory:
         if batch:
             take_batch()
         with self._open():
-            self._consolidate_if_due()
+            last = next((at for at in reversed(range(len(results))) if isinstance(results[at], RememberResult)), None)
+            if last is not None:
+                results[last] = self._consolidate_if_due(results[last])  # type: ignore[arg-type]
         return results
 
     def _attempt(self, entry: Entry) -> RememberResult | AgentMemoryError:
@@ -231,9 +246,13 @@ class Memory:
             return error
 
     def _take_in(self, entry: Entry) -> RememberResult:
-        result = self._intake.take(entry)
-        self._accepted_since_pass += len(result.ingest.accepted)
+        with self._door.transaction():
+            result = self._intake.take(entry)
+            self._door.after_commit(lambda: self._count_accepted(len(result.ingest.accepted)))
         return result
+
+    def _count_accepted(self, count: int) -> None:
+        self._accepted_since_pass += count
 
     # ------------------------------------------------------------------ recall and reading
 
@@ -259,50 +278,55 @@ class Memory:
             raise ArgumentTypeError(f"query must be a str, not {type(query).__name__}")
         if isinstance(budget_tokens, bool) or not isinstance(budget_tokens, int) or budget_tokens < 0:
             raise ArgumentError("budget_tokens must be a whole number, 0 or more")
-        with self._open():
-            block = retrieve(
-                query,
-                store=self._store,
-                indexes=self._indexes,
-                budget_tokens=budget_tokens,
-                include_history=include_history,
-                include_archived=include_archived,
-                touches=self._touches if touch else Unmoved(self._touches),
-            )
-            self._touches.flush_if_due()
+        self._check_open()
+        self._door.refresh()
+        block = retrieve(
+            query,
+            store=self._store,
+            indexes=self._indexes,
+            budget_tokens=budget_tokens,
+            include_history=include_history,
+            include_archived=include_archived,
+            touches=self._touches if touch else Unmoved(self._touches),
+        )
+        self._touches.flush_if_due()
         return RecallResult(block=block)
 
     def get(self, record_id: str) -> MemoryRecord:
         """The newest version of a record.  Raises StoreError for an unknown or malformed id."""
-        with self._open():
-            return self._store.get(record_id)
+        self._check_open()
+        return self._store.get(record_id)
 
     def history(self, record_id: str) -> tuple[MemoryRecord, ...]:
         """Every version of a record, oldest first.  Raises as :meth:`get`."""
-        with self._open():
-            return self._store.history(record_id)
+        self._check_open()
+        return self._store.history(record_id)
 
     def list(
         self, *, state: RecordState | None = None, type: RecordType | None = None, tag: str | None = None
     ) -> tuple[MemoryRecord, ...]:
         """The newest version of every record that passes all given filters."""
-        with self._open():
-            return self._store.list(state=state, type=type, tag=tag)
+        self._check_open()
+        return self._store.list(state=state, type=type, tag=tag)
 
     def status(self) -> dict[str, Any]:
         """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path`` and ``agent``.
 
-        ``erasure_pending`` is True while another process's reader keeps redacted bytes in the store's log.
+        ``damaged`` counts the files or rows that cannot be read or do not belong, which nothing else shows;
+        ``erasure_pending`` is True while another process's reader keeps redacted bytes in a log.
         """
         with self._open():
             records = self._store.list()
+            damaged = len(self._damaged())
+            pending = any(getattr(place, "erasure_pending", False) for place in (self._store, self._catalogue))
         disputes = {frozenset(record.transition.sides) for record in records if record.transition is not None}
         return {
             "records": len(records),
             "by_state": dict(sorted(Counter(record.state.value for record in records).items())),
             "by_type": dict(sorted(Counter(record.type.value for record in records).items())),
             "open_contradictions": len(disputes),
-            "erasure_pending": bool(getattr(self._store, "erasure_pending", False)),
+            "damaged": damaged,
+            "erasure_pending": pending,
             "path": None if self._path is None else str(self._path),
             "agent": self._agent,
         }
@@ -317,12 +341,20 @@ class Memory:
         """
         with self._open():
             self._accepted_since_pass = 0
-            return consolidate(self._door, operators=self._operators, config=self._config, progress=progress)
+            report = consolidate(self._door, operators=self._operators, config=self._config, progress=progress)
+            merged = [record_id for action in report.by_pass("dedup.near") for record_id in action.record_ids]
+            for part in self._store.get_many(merged).values():
+                if part.superseded_by is not None:
+                    self._touches.carry(part.id, part.superseded_by)
+            return report
 
-    def _consolidate_if_due(self) -> ConsolidationReport | None:
+    def _consolidate_if_due(self, result: RememberResult) -> RememberResult:
         if self._consolidate_every is None or self._accepted_since_pass < self._consolidate_every:
-            return None
-        return self.consolidate()
+            return result
+        try:
+            return replace(result, consolidation=self.consolidate())
+        except AgentMemoryError as error:
+            return replace(result, consolidation_error=str(error))
 
     def decay(self) -> DecayReport:
         """Archive what has not been used for long; report what is protected.  Nothing is deleted."""
@@ -337,8 +369,7 @@ class Memory:
             RecordError: the two are one, or not the two sides of an open dispute.
             StoreError: an unknown id.
         """
-        if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentError("a resolution needs a reason: non-empty text")
+        check_reason(reason, "a resolution", ArgumentError)
         if record_id == winner_id:
             raise RecordError("loser and winner are the same record; name both sides of the dispute")
         with self._open():
@@ -354,34 +385,56 @@ class Memory:
 
         Raises:
             ArgumentError: an empty reason (also a ValueError).
-            RecordError: the record is redacted already.
-            StoreError: an unknown id, or a store that cannot redact.
+            RecordError: the record, and all that was drawn from it, is redacted already.
+            StoreError: an unknown id, a store that cannot redact, or one that failed; asking again finishes.
         """
-        if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentError("a redaction needs a reason: non-empty text that does not repeat the content")
+        check_reason(reason, "a redaction", ArgumentError)
         with self._open():
             redact = getattr(self._store, "redact", None)
             if not callable(redact):
                 raise StoreError(f"{type(self._store).__name__} cannot redact; it offers no redact()")
+            if self._path is not None:
+                remove_foreign_index(self._path)
             with self._door.transaction():
-                if self._store.get(record_id).redacted:
-                    raise RecordError(f"record {record_id} is redacted already; a tombstone is final")
-                newest = {record.id: record for record in self._store.list()}
-                plan = plan_erasure(newest, [record_id], cascade=cascade, now=now_utc())
-                self._door.redact(lambda erased: redact(erased, reason), plan.erased)
+                newest = {record.id: record for record in (*self._store.list(), self._store.get(record_id))}
+                plan = plan_erasure(
+                    newest,
+                    [record_id],
+                    cascade=cascade,
+                    now=now_utc(),
+                    promotion_threshold=self._config.promotion_threshold,
+                )
+                if not plan.erased:  # done before; what was left to do after that is done again
+                    self._touches.forget(plan.reached)
+                # What is carried on goes first and what was asked for last: should a store without transactions fail on
+                # the way, nothing is lost, and asking again finishes.
                 self._door.put_many((*plan.reopened, *plan.recreated))
-            self._touches.forget(frozenset(plan.erased))
+                self._door.redact(lambda erased: redact(erased, reason), plan.erased[::-1] or (record_id,))
+            self._touches.forget(plan.reached)
             return self._store.get(record_id)
 
     # ------------------------------------------------------------------ portability
 
-    def export(self, path: str | os.PathLike[str]) -> MemoryFile:
+    def export(self, path: str | os.PathLike[str], *, partial: bool = False) -> MemoryFile:
         """Write the newest version of every record to one canonical JSON file, signed when there is an identity.
 
+        Args:
+            path: where to; what stands there is replaced.
+            partial: whether to go on without the records that cannot be read, where there are any.
+
         Raises:
-            StoreError: the file could not be written; what stood there before still does.
+            ArgumentError: ``path`` lies inside the memory.
+            StoreError: a record cannot be read, or the file could not be written; what stood there before still does.
         """
+        target = as_path(path)
+        if self._path is not None and target.resolve().is_relative_to(self._path.resolve()):
+            raise ArgumentError("an export must not lie inside the memory it is of; choose a place outside")
         with self._open():
+            if not partial and (damaged := self._damaged()):
+                raise StoreError(
+                    f"{len(damaged)} files or rows of this memory cannot be read, so an export would lack records; "
+                    "run `agent-memory doctor`, or export with partial=True"
+                )
             records = sorted(self._store.list(), key=lambda record: (record.created_at, record.id))
         file = MemoryFile.create(records, agent=self._agent)
         if self._keys is not None:
@@ -405,7 +458,11 @@ class Memory:
         """
         file = read_memory_file(file_path, verify=verify, expected_agent=expected_agent)
         memory = cls(path, **memory_kwargs)
-        memory.load_report = memory._take_file(file)
+        try:
+            memory.load_report = memory._take_file(file)
+        except BaseException:
+            memory.close()
+            raise
         return memory
 
     load_report: LoadReport | None = None
@@ -454,9 +511,9 @@ class Memory:
                 return
             self._closed = True
             try:
-                self._touches.flush()
+                self._touches.close()
             finally:
-                for index in self._indexes:
+                for index in {*self._indexes, self._catalogue}:
                     index.close()
                 self._store.close()
 
@@ -468,14 +525,18 @@ class Memory:
     ) -> None:
         self.close()
 
-    def _open(self) -> threading.RLock:
-        """The lock, for a memory that is not closed."""
+    def _damaged(self) -> tuple[tuple[str, str], ...]:
+        """What the store cannot read, as (where, what)."""
+        damaged: Callable[[], tuple[tuple[str, str], ...]] = getattr(self._store, "damaged", tuple)
+        return damaged()
+
+    def _check_open(self) -> None:
         if self._closed:
             raise StoreError("this memory is closed; open it again with Memory(path)")
-        return self._lock
 
-
-def _default_index() -> SearchIndex:
-    from .search import SQLiteSearchIndex
-
-    return SQLiteSearchIndex()
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """The lock over all that writes, for a memory that is not closed.  What only reads takes none."""
+        with self._lock:
+            self._check_open()
+            yield

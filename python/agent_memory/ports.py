@@ -89,6 +89,22 @@ class RecordStore(ABC):
         """
         return nullcontext()
 
+    def changes(self, since: str | None = None) -> tuple[str, tuple[str, ...] | None]:
+        """What was written, by anybody, since an earlier call: how sidecars and other processes keep in step.
+
+        Args:
+            since: the cursor an earlier call answered, maybe in another process and long ago; None for the first.
+
+        Returns:
+            A cursor for the present (text, opaque), and the ids with a version or a redaction since ``since``, each
+            once, in order of their first change; None instead when that cannot be told, for ``since`` is None, foreign
+            or too old: then whoever asks reads everything.  Nothing written after the call is missed by the next one.
+
+        The default can tell nothing, and answers that nothing changed: whoever writes the store from two sides needs a
+        store that replaces it.
+        """
+        return "", None if since is None else ()
+
     def close(self) -> None:
         """Release files and connections.  Closing twice is allowed."""
         return

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from .errors import ProposalError, StoreError
-from .lifecycle import archive, begin_transition, reopen, supersede
+from .lifecycle import archive, begin_transition, partner_of, reopen_alone, supersede
 from .ports import RecordStore
 from .records import MemoryRecord, RecordState
 
@@ -109,16 +109,8 @@ def healed_partner(
 
     Whoever takes one side out of a dispute other than by resolving it writes this too: a dispute never hangs.
     """
-    if leaving.transition is None:
-        return ()
-    other = store.get_many([leaving.transition.other(leaving.id)])
-    return tuple(
-        reopen(partner, reason=f"the other side of its dispute, {leaving.id}, left it unresolved", now=now)
-        for partner in other.values()
-        if partner.state is RecordState.TRANSITIONAL
-        and partner.transition is not None
-        and set(partner.transition.sides) == set(leaving.transition.sides)
-    )
+    partner = partner_of(leaving, lambda record_id: store.get_many([record_id]).get(record_id))
+    return () if partner is None else (reopen_alone(partner, now=now),)
 
 
 def _new_record(store: RecordStore, proposal: Proposal) -> MemoryRecord:

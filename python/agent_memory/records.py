@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Never, Self, final
 
 from . import kernel, signing
 from .clock import now_utc, time_from_wire, time_to_wire
-from .construction import KNOWN, LISTS, Fields, build
+from .construction import KNOWN, LISTS, Fields, birth_content, build
 from .errors import RecordError, RecordTypeError
 from .extension import EXTENSION_FIELD, MEMBERS, NO_EXTENSION, Extension, ExtensionMembers, Scope, Standing
 from .fields import (
@@ -27,7 +27,7 @@ from .fields import (
 )
 from .frozen import EMPTY_DICT, FrozenValue, thaw
 from .invariants import REDACTED_BODY, REDACTION, tombstone_extension
-from .wire import check_mapping, check_text
+from .wire import check_mapping, check_reason, check_text
 
 if TYPE_CHECKING:
     from fg_agent_id import KeyPair
@@ -75,6 +75,11 @@ class MemoryRecord(Fields, ExtensionMembers, FrozenValue):
     _fields = Fields.__slots__
     REDACTED_BODY: ClassVar = REDACTED_BODY
     _KNOWN: ClassVar = KNOWN
+
+    def __init_subclass__(cls, **_: object) -> Never:
+        raise TypeError(
+            "MemoryRecord cannot be subclassed; put what is yours into 'extra', or hold a record in a class"
+        )
 
     def __new__(
         cls,
@@ -349,8 +354,7 @@ class MemoryRecord(Fields, ExtensionMembers, FrozenValue):
         """
         if original.redacted:
             raise RecordError(f"record {original.id} is redacted already; a tombstone is final")
-        if not check_text(reason, "the reason of a redaction", empty=True).strip():
-            raise RecordError("a redaction needs a reason")
+        check_reason(check_text(reason, "the reason of a redaction", empty=True), "a redaction", RecordError)
         return cls(
             id=original.id,
             type=original.type,
@@ -371,13 +375,13 @@ class MemoryRecord(Fields, ExtensionMembers, FrozenValue):
 
     def birth_content(self) -> dict[str, Any]:
         """What the id is the hash of: type, body, slots, provenance and created_at, in wire form."""
-        return {
-            "type": self.type.value,
-            "body": self.body,
-            "slots": dict(self.slots),
-            "provenance": self.provenance.model_dump(),
-            "created_at": time_to_wire(self.created_at),
-        }
+        return birth_content(
+            self.type.value,
+            self.body,
+            dict(self.slots),
+            self.provenance.model_dump(),
+            time_to_wire(self.created_at),
+        )
 
     @property
     def replaces(self) -> tuple[str, ...]:

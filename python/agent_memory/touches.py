@@ -1,30 +1,37 @@
-"""How often each record was recalled: counts beside the store, for a read changes no record (SPEC section 13.2).
+"""How often each record was recalled: counts beside the store; a read changes no record (SPEC sections 13.2 and 16.3).
 
-What this process counted is held back and written now and then, under the store's lock, *added* to what the sidecar
-holds by then: two processes never erase each other's counts.  Losing the sidecar loses reinforcement, nothing else.
+What this process counted is held back and written now and then, *added* to what the sidecar holds by then: two
+processes never erase each other's counts.  The sidecar has a lock of its own, for whoever only reads waits for no
+writer of the store.  Losing the sidecar loses reinforcement, nothing else.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from . import kernel
 from .clock import now_utc, time_from_wire, time_to_wire
-from .errors import RecordError
+from .errors import RecordError, StoreError
+from .extension import MAX_COUNT
 from .pipeline.recall import TouchCounts
 from .pipeline.salience import SalienceScores
-from .ports import RecordStore
 from .stores import durable
-from .wire import parse_json
+from .stores.lock import ProcessLock
+from .wire import is_record_id, parse_json
 
 __all__ = ["Touches", "Unmoved"]
 
 _FLUSH_EVERY: Final = 1.0
 """Seconds between two writes of the sidecar while touches keep coming."""
+_LONGEST_WAIT: Final = 2.0
+"""Seconds to wait for another process that writes the sidecar, which takes a few milliseconds."""
 
 _Counts = dict[str, tuple[int, datetime]]
 
@@ -33,14 +40,13 @@ class Touches(TouchCounts):
     """The counts of one memory: those of the sidecar, and those of this process not written yet.
 
     Args:
-        sidecar: ``salience.json``, or None to keep the counts in memory only.
-        store: whose transaction guards the sidecar.
+        sidecar: ``salience.json``, in a folder that exists, or None to keep the counts in memory only.
     """
 
-    def __init__(self, sidecar: Path | None, store: RecordStore) -> None:
+    def __init__(self, sidecar: Path | None) -> None:
         super().__init__()
         self._sidecar = sidecar
-        self._store = store
+        self._file_lock = None if sidecar is None else ProcessLock(sidecar.with_name("salience.lock"), _LONGEST_WAIT)
         self._guard = threading.Lock()
         self._written: _Counts = {} if sidecar is None else _read(sidecar)
         self._unwritten: _Counts = {}
@@ -50,6 +56,13 @@ class Touches(TouchCounts):
         """Count one recall or repetition of a record."""
         with self._guard:
             _add(self._unwritten, record_id, 1, now_utc() if now is None else now)
+
+    def carry(self, part_id: str, whole_id: str) -> None:
+        """Count the touches of a record that was merged for what it was merged into, too."""
+        with self._guard:
+            for counts in (dict(self._written), dict(self._unwritten)):
+                if part_id in counts:
+                    _add(self._unwritten, whole_id, *counts[part_id])
 
     def count(self, record_id: str) -> int:
         """How often a record was touched."""
@@ -64,9 +77,15 @@ class Touches(TouchCounts):
         return SalienceScores.from_dict(_to_wire(total))
 
     def flush_if_due(self) -> None:
-        """Write the sidecar when something is unwritten and the last write is a second ago."""
+        """Write the sidecar when something is unwritten and the last write is a second ago.
+
+        A failure is no failure of the recall that came by: the counts are kept, and closing tells if they still cannot
+        be written.
+        """
         if self._unwritten and time.monotonic() - self._flushed_at >= _FLUSH_EVERY:
-            self.flush()
+            with contextlib.suppress(StoreError):
+                self.flush()
+            self._flushed_at = time.monotonic()
 
     def flush(self) -> None:
         """Add what is unwritten to the sidecar.
@@ -76,7 +95,7 @@ class Touches(TouchCounts):
         """
         if self._sidecar is None or not self._unwritten:
             return
-        with self._store.transaction(), self._guard:
+        with self._alone(), self._guard:
             total = _read(self._sidecar)
             for record_id, (count, moment) in self._unwritten.items():
                 _add(total, record_id, count, moment)
@@ -86,7 +105,7 @@ class Touches(TouchCounts):
 
     def forget(self, record_ids: frozenset[str]) -> None:
         """Drop the counts of erased records, from the sidecar too."""
-        with self._store.transaction(), self._guard:
+        with self._alone(), self._guard:
             for record_id in record_ids:
                 self._unwritten.pop(record_id, None)
                 self._written.pop(record_id, None)
@@ -97,9 +116,28 @@ class Touches(TouchCounts):
             if kept != total:
                 self._write(self._sidecar, kept)
 
+    def close(self) -> None:
+        """Write what is unwritten.  Raises StoreError as :meth:`flush`."""
+        try:
+            self.flush()
+        finally:
+            if self._file_lock is not None:
+                self._file_lock.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The sidecar to this process alone."""
+        if self._file_lock is None:
+            yield
+            return
+        self._file_lock.acquire()
+        try:
+            yield
+        finally:
+            self._file_lock.release()
+
     def _write(self, sidecar: Path, total: _Counts) -> None:
         try:
-            durable.make_dir(sidecar.parent)
             durable.replace(sidecar, kernel.canonical_json(_to_wire(total)))
         except OSError as error:
             raise durable.failure(error, f"cannot write the touch counts to {sidecar}") from error
@@ -123,25 +161,24 @@ class Unmoved(TouchCounts):
 
 def _add(counts: _Counts, record_id: str, count: int, moment: datetime) -> None:
     before, latest = counts.get(record_id, (0, moment))
-    counts[record_id] = (before + count, max(latest, moment))
+    counts[record_id] = (min(before + count, MAX_COUNT), max(latest, moment))
 
 
 def _read(sidecar: Path) -> _Counts:
-    """The counts in the sidecar; none when it is missing or damaged, for all they do is reinforce."""
+    """The counts in the sidecar, without what is damaged in it: all they do is reinforce (SPEC section 16.3)."""
     try:
-        scores = parse_json(sidecar.read_bytes(), "salience.json")["scores"]
-        return {
-            record_id: (_count(item["touches"]), time_from_wire(item["last_touched"], "last_touched"))
-            for record_id, item in scores.items()
-        }
+        entries = parse_json(sidecar.read_bytes(), "salience.json")["scores"].items()
     except (OSError, RecordError, KeyError, TypeError, AttributeError):
         return {}
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise TypeError
-    return value
+    counts: _Counts = {}
+    for record_id, entry in entries:
+        try:
+            touches, moment = entry["touches"], time_from_wire(entry["last_touched"], "last_touched")
+        except (RecordError, KeyError, TypeError):
+            continue
+        if is_record_id(record_id) and type(touches) is int and 1 <= touches <= MAX_COUNT:
+            counts[record_id] = (touches, moment)
+    return counts
 
 
 def _to_wire(counts: _Counts) -> dict[str, Any]:

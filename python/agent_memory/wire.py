@@ -1,4 +1,4 @@
-"""Reading JSON that somebody else wrote, and the checks every wire field passes (SPEC section 2).
+"""Reading JSON that somebody else wrote, and the checks every wire field passes (SPEC sections 1.4 and 2.1).
 
 Nothing is coerced: a string where a list belongs is an error that names the field.  A JSON object that has a key twice
 is refused, because two readers could take it for two different records.
@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Never, cast
 
-from .errors import RecordError, RecordTypeError, RecordValueError
+from .errors import AgentMemoryError, RecordError, RecordTypeError, RecordValueError
 
 __all__ = [
     "check_extra",
     "check_flag",
     "check_mapping",
     "check_optional_text",
+    "check_reason",
     "check_text",
     "check_text_list",
     "is_record_id",
@@ -27,7 +28,12 @@ __all__ = [
 ]
 
 _ID: Final = re.compile(r"mem:[0-9a-f]{32}", re.ASCII)
-_FAULT: Final = re.compile(r" ((?:is|holds|has) (?:a |of |keys |nested ).*)", re.DOTALL)
+_FAULT: Final = re.compile(
+    r"(?P<key>a key of )?.*"
+    r"(?P<fault> (?:is a float|is of type '|holds a lone surrogate|has keys that|is nested deeper).*)",
+    re.DOTALL,
+)
+"""The kernel's refusals: everything up to the last of these beginnings is a path, and may quote keys."""
 _DIGITS_AT_ONCE: Final = 4000
 """Longest run of digits int() takes at once, a little below CPython's limit of 4300."""
 
@@ -100,6 +106,13 @@ def check_optional_text(value: object, field: str, *, empty: bool = False) -> st
     return None if value is None else check_text(value, field, empty=empty)
 
 
+def check_reason(value: object, what: str, error_class: type[AgentMemoryError]) -> str:
+    """``value`` when it is text of more than white space, else an ``error_class`` that says ``what`` needs a reason."""
+    if not isinstance(value, str) or not value.strip():
+        raise error_class(f"{what} needs a reason: non-empty text")
+    return value
+
+
 def check_text_list(value: object, field: str) -> tuple[str, ...]:
     """A tuple of the non-empty strings in a list or tuple (any iterable but text or a mapping), else an error."""
     if value.__class__ is not list and value.__class__ is not tuple:
@@ -160,5 +173,7 @@ def unknown_members(
 
 def refusal_of(field: str, error: RecordError) -> RecordError:
     """The kernel's refusal said of ``field``; its path is left out, because keys quote what a record says."""
-    fault = _FAULT.search(str(error))
-    return type(error)(f"{field} {fault[1] if fault else 'has no canonical JSON'}")
+    told = _FAULT.fullmatch(str(error))
+    if told is None:
+        return type(error)(f"{field} has no canonical JSON")
+    return type(error)(f"{told['key'] or ''}{field}{told['fault']}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent_memory.errors import AgentMemoryError
+from agent_memory.extension import SCOPE_FIELDS
 
 from .escape import one_line, shown_lines
 from .ids import full_id
@@ -215,11 +216,7 @@ def _shown(
         "source": record.provenance.ref or "",
         "learned by": record.provenance.kind,
         "author": record.author or "",
-        "scope": ", ".join(
-            f"{name} {value}"
-            for name in ("project", "user_id", "agent_id", "session_id")
-            if (value := getattr(record.scope, name))
-        ),
+        "scope": ", ".join(f"{name} {value}" for name in SCOPE_FIELDS if (value := getattr(record.scope, name))),
         "importance": f"{record.value:g}" if record.value != 1 else "",
         "confidence": f"{record.confidence:g}",
         "happened": f"{record.occurred_at:%Y-%m-%d %H:%M:%S} UTC" if record.occurred_at else "",

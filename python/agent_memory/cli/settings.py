@@ -18,12 +18,14 @@ from .render import Screen
 if TYPE_CHECKING:
     from agent_memory.memory import Memory
 
-__all__ = ["REFUSED", "SOME_REFUSED", "Settings", "command", "damage", "global_options"]
+__all__ = ["FINDINGS", "REFUSED", "SOME_REFUSED", "Settings", "command", "damage", "global_options"]
 
 REFUSED: Final = 1
 """Exit code: the memory refused; nothing was written."""
 SOME_REFUSED: Final = 3
 """Exit code: lines of an ingested file were rejected, the rest was taken."""
+FINDINGS: Final = 6
+"""Exit code: the doctor found something wrong."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -25,7 +25,7 @@ def export(settings: Settings, file: Path, force: bool) -> None:
     with settings.open() as memory:
         if file.exists() and not force:
             raise StoreError(f"{file} exists; choose another name, or --force to replace it")
-        written = memory.export(file)
+        written = memory.export(file, partial=True)
         damaged = damage(memory)
     if damaged:
         settings.screen.note(

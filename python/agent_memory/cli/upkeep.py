@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,14 +16,17 @@ from .settings import Settings, command
 if TYPE_CHECKING:
     from agent_memory.pipeline import ConsolidationReport
 
-__all__ = ["COMMANDS", "report_facts", "report_lines"]
+__all__ = ["COMMANDS", "SAID", "report_facts", "report_lines"]
 
-_SAID: dict[tuple[str, str], str] = {
+SAID: Final[dict[tuple[str, str], str]] = {
+    ("heal", "reopen"): "records returned to active: their dispute had lost its other side",
     ("dedup.exact", "supersede"): "exact copies folded into the record that stays",
     ("dedup.near", "supersede"): "records merged with others that say the same",
     ("contradiction", "transition"): "disputes opened",
     ("resolution", "resolve"): "disputes settled",
     ("promotion", "create-rule"): "rules drawn from repeated episodes",
+    ("promotion", "extend-rule"): "rules that later episodes joined",
+    ("rule-flags", "follow-evidence"): "rules whose evidence was followed to what it was folded into",
     ("rule-flags", "flag"): "rules flagged: their evidence no longer holds",
     ("rule-flags", "unflag"): "rules no longer flagged",
 }
@@ -64,7 +67,7 @@ def report_lines(report: ConsolidationReport) -> Iterator[str]:
         yield "nothing to consolidate"
     counts = Counter((action.pass_name, action.action) for action in report.actions)
     for key, count in counts.items():
-        yield f"{_SAID.get(key, f'{key[0]}, {key[1]}')}: {count}"
+        yield f"{SAID[key]}: {count}"
     for action in report.actions[:_LISTED]:
         ids = ", ".join(map(short_id, action.record_ids[:4])) + (" ..." if len(action.record_ids) > 4 else "")
         yield f"  {click.style(action.pass_name, dim=True)}  {ids}: {one_line(action.reason)}"

@@ -1,4 +1,4 @@
-"""One interface, two implementations: the compiled kernel, and the reference in plain Python (SPEC, the kernel).
+"""One interface, two implementations: the compiled kernel, and the reference in plain Python (spec/kernel.md).
 
 ``AGENT_MEMORY_KERNEL`` chooses: ``native`` or nothing takes the compiled one and fails without it; ``python`` takes the
 reference, which does everything, slowly.  There is no silent fallback: a program that runs a hundred times slower than
@@ -16,7 +16,7 @@ from agent_memory.errors import ArgumentError
 _choice = os.environ.get("AGENT_MEMORY_KERNEL", "")
 
 if _choice in {"", "native"}:
-    from agent_memory.kernel.native import (
+    from .native import (
         build_info,
         canonical_json,
         canonical_json_many,
@@ -27,7 +27,7 @@ if _choice in {"", "native"}:
         verify_signatures,
     )
 elif _choice == "python":
-    from agent_memory.kernel.reference import (
+    from .reference import (
         build_info,
         canonical_json,
         canonical_json_many,

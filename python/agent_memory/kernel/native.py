@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.kernel.boundary import BOUNDARY
+from .boundary import BOUNDARY
 
 try:
     from agent_memory._native import (

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from agent_memory.clock import MILLISECOND, now_utc, truncate
+from agent_memory.clock import now_utc, truncate
 from agent_memory.errors import ArgumentTypeError, ProposalError
+from agent_memory.fields import RESERVED_KINDS
+from agent_memory.lineage import at_free_id
 from agent_memory.ports import Operator, RecordStore
 from agent_memory.proposals import Proposal, ProposalKind
 from agent_memory.records import MemoryRecord, Provenance, RecordState, RecordType
@@ -20,7 +22,7 @@ from agent_memory.records import MemoryRecord, Provenance, RecordState, RecordTy
 from .report import IngestReport, Rejection
 from .salience import SalienceScores
 
-__all__ = ["admit", "ingest", "reborn"]
+__all__ = ["admit", "ingest"]
 
 _NAME: Final = "write"
 
@@ -70,7 +72,8 @@ def admit(
     """Write what proposals create, one after the other, in one transaction.
 
     A record whose id is held already, in the same scope and under the same key, is not written but touched.  When the
-    holder of the id belongs to another scope or key, the new record is born in the next free millisecond instead.
+    holder of the id belongs to another scope or key, or ``duplicate_of`` says that it is another memory, the new record
+    is born in the next free millisecond instead.
 
     Args:
         proposals: only creations of active records without lifecycle links are taken; rules are not.
@@ -114,11 +117,6 @@ def admit(
     return IngestReport(accepted=tuple(accepted), deduped=tuple(deduped), rejected=tuple(rejected))
 
 
-def reborn(record: MemoryRecord, born: datetime) -> MemoryRecord:
-    """``record`` as if created at ``born``: the same in everything but its times and so its id, and not signed."""
-    return record.evolve({"id": "", "created_at": born, "updated_at": born})
-
-
 def _text_of(source: object) -> str:
     if isinstance(source, str):
         return source
@@ -145,18 +143,27 @@ def _checked(proposal: object) -> MemoryRecord:
         raise ProposalError(
             "a record must be born without lifecycle links; what it replaces is not the extractor's to say"
         )
+    if record.provenance.kind in RESERVED_KINDS:
+        raise ProposalError(f"provenance of kind {record.provenance.kind!r} is the memory's own to give")
     return record
 
 
 def _placed(store: RecordStore, record: MemoryRecord, *, by_id: bool) -> tuple[MemoryRecord, MemoryRecord | None]:
     """``record`` under an id that is free, and None; or the record and the holder of its id that is the same memory."""
-    while (held := store.get_many([record.id]).get(record.id)) is not None:
-        if by_id and held.redacted:
-            raise ProposalError(f"record {record.id} was redacted; the same birth content cannot be written again")
-        if by_id and (held.scope.consolidation, held.key) == (record.scope.consolidation, record.key):
-            return record, held
-        record = reborn(record, record.created_at + MILLISECOND)
-    return record, None
+    same: list[MemoryRecord] = []
+
+    def is_taken(record_id: str) -> bool:
+        held = store.get_many([record_id]).get(record_id)
+        if held is None or not by_id:
+            return held is not None
+        if held.redacted:
+            raise ProposalError(f"record {record_id} was redacted; the same birth content cannot be written again")
+        if (held.scope.consolidation, held.key) != (record.scope.consolidation, record.key):
+            return True
+        same.append(held)
+        return False
+
+    return at_free_id(record, is_taken), same[0] if same else None
 
 
 def _described(position: int, proposal: object) -> str:

@@ -17,9 +17,9 @@ from agent_memory.extension import Scope
 from agent_memory.ports import RecordStore, SearchIndex
 from agent_memory.records import MemoryRecord, RecordState
 
-from .recalled_values import Reason, RetrievedBlock, RetrievedRecord, ScoreFactors, TouchCounts, approx_tokens
+from .retrieved import Reason, RetrievedBlock, RetrievedRecord, ScoreFactors, TouchCounts, approx_tokens
 from .scoring import score_factors
-from .sight import Sight
+from .visibility import Visibility
 
 __all__ = [
     "Reason",
@@ -72,16 +72,17 @@ def retrieve(
     _check(query, budget_tokens, candidates_per_index)
     moment = now_utc() if now is None else truncate(now, "now")
     counts = _NO_TOUCHES if touches is None else touches
-    sight = Sight(store, scope=scope, archived=include_archived, history=include_history)
+    visibility = Visibility(store, scope=scope, archived=include_archived, history=include_history)
     relevance: dict[str, float] = {}
     for index in indexes:
-        found = _candidates(index, query, candidates_per_index, sight)
+        found = _candidates(index, query, candidates_per_index, visibility)
         best = max(found.values(), default=0.0)
         for record_id, raw in found.items():
             relevance[record_id] = max(relevance.get(record_id, 0.0), raw / best)
-    packing = _Packing(sight, moment, counts, budget_tokens)
+    packing = _Packing(visibility, moment, counts, budget_tokens)
     ranked = [
-        packing.scored(sight.record(record_id), share, Reason.match(share)) for record_id, share in relevance.items()
+        packing.scored(visibility.record(record_id), share, Reason.match(share))
+        for record_id, share in relevance.items()
     ]
     for item in sorted(ranked, key=lambda item: (-item.score, item.record.id)):
         packing.take(item, relevance)
@@ -103,7 +104,7 @@ def _check(query: object, budget_tokens: object, candidates_per_index: object) -
         raise ArgumentError("candidates_per_index must be 1 or more")
 
 
-def _candidates(index: SearchIndex, query: str, wanted: int, sight: Sight) -> dict[str, float]:
+def _candidates(index: SearchIndex, query: str, wanted: int, visibility: Visibility) -> dict[str, float]:
     """The best ``wanted`` records of an index that may be shown, with its scores.
 
     An index cannot filter by state or scope, so it is asked for twice as many until enough are left or it has no more.
@@ -116,7 +117,7 @@ def _candidates(index: SearchIndex, query: str, wanted: int, sight: Sight) -> di
         for record_id, raw in answered:
             if isfinite(raw) and raw > 0:
                 scores[record_id] = max(scores.get(record_id, 0.0), float(raw))
-        shown = sight.shown(scores)
+        shown = visibility.shown(scores)
         if len(shown) >= wanted or len(answered) < asked or len(answered) <= before:
             best = sorted(shown, key=lambda record_id: (-scores[record_id], record_id))[:wanted]
             return {record_id: scores[record_id] for record_id in best}
@@ -127,8 +128,8 @@ def _candidates(index: SearchIndex, query: str, wanted: int, sight: Sight) -> di
 class _Packing:
     """Fills the budget, a record or a whole dispute at a time."""
 
-    def __init__(self, sight: Sight, now: datetime, counts: TouchCounts, budget: int) -> None:
-        self._sight = sight
+    def __init__(self, visibility: Visibility, now: datetime, counts: TouchCounts, budget: int) -> None:
+        self._visibility = visibility
         self._now = now
         self._counts = counts
         self._left = budget
@@ -151,9 +152,9 @@ class _Packing:
         if item.record.id in self._ids:
             return
         group = [item]
-        partner = self._sight.partner(item.record)
+        partner = self._visibility.partner(item.record)
         if partner is not None:
-            if not self._sight.may_accompany(partner):
+            if not self._visibility.may_accompany(partner):
                 return
             share = relevance.get(partner.id, item.relevance)
             group.append(self.scored(partner, share, Reason.partner(item.record.id)))
@@ -171,7 +172,9 @@ class _Packing:
         if current.record.state in (RecordState.SUPERSEDED, RecordState.ARCHIVED):
             return
         trail = [
-            (old, successor) for old, successor in self._sight.predecessors(current.record) if old.id not in self._ids
+            (old, successor)
+            for old, successor in self._visibility.predecessors(current.record)
+            if old.id not in self._ids
         ]
         for done, (old, successor) in enumerate(trail):
             item = self.scored(old, current.relevance, Reason.predecessor(successor))

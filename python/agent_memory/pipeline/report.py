@@ -8,10 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from agent_memory.frozen import EMPTY_DICT, FrozenDict
 
-__all__ = ["Action", "ConsolidationReport", "DecayReport", "IngestReport", "Rejection"]
+__all__ = ["CONSOLIDATION_ACTIONS", "Action", "ConsolidationReport", "DecayReport", "IngestReport", "Rejection"]
+
+CONSOLIDATION_ACTIONS: Final = (
+    ("heal", "reopen"),
+    ("dedup.exact", "supersede"),
+    ("dedup.near", "supersede"),
+    ("contradiction", "transition"),
+    ("resolution", "resolve"),
+    ("promotion", "create-rule"),
+    ("promotion", "extend-rule"),
+    ("rule-flags", "follow-evidence"),
+    ("rule-flags", "flag"),
+    ("rule-flags", "unflag"),
+)
+"""Everything a consolidation does, as (pass, action), in the order of the passes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How present a record is, and how often it proved useful (SPEC section 13.1).
+"""How present a record is, and how often it proved useful (SPEC sections 13.1 and 13.2).
 
 Touches are counted beside the store, never in it: a read changes no record.
 """

@@ -1,4 +1,4 @@
-"""Whose memory a record is, and who may see it (SPEC section 3.2).
+"""Whose memory a record is, and who may see it (SPEC sections 3.2, 12.9 and 14.2).
 
 Scopes are read from records, never guessed, with one exception: a record made by consolidation that names no scope, as
 the peer writes them, belongs to whom its evidence belongs to.  Otherwise a merge of one user's notes would be
@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from agent_memory.extension import UNSCOPED, Scope
+from agent_memory.extension import SCOPE_FIELDS, UNSCOPED, Scope
+from agent_memory.fields import CONSOLIDATION
 from agent_memory.records import MemoryRecord
 
-__all__ = ["CONSOLIDATION", "ConsolidationScope", "effective_scope", "hides", "visible"]
-
-CONSOLIDATION = "consolidation"
-"""``provenance.kind`` of what the engine makes."""
-
-ConsolidationScope = tuple[str | None, str | None, str | None]
-"""(project, user_id, agent_id)."""
-
-_FIELDS = ("project", "user_id", "agent_id", "session_id")
+__all__ = ["effective_scope", "hides", "visible"]
 
 
 def effective_scope(record: MemoryRecord, find: Callable[[Iterable[str]], Mapping[str, MemoryRecord]]) -> Scope | None:
@@ -68,7 +61,7 @@ def visible(scope: Scope | None, query: Scope | None) -> bool:
         return True
     if scope is None:
         return query.consolidation == UNSCOPED.consolidation
-    for name in _FIELDS:
+    for name in SCOPE_FIELDS:
         own, asked = getattr(scope, name), getattr(query, name)
         if own is not None and asked is not None and own != asked:
             return False

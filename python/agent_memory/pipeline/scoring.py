@@ -8,7 +8,7 @@ from typing import Final
 
 from agent_memory.records import MemoryRecord, RecordState
 
-from .recalled_values import ScoreFactors
+from .retrieved import ScoreFactors
 from .salience import age_in_days
 
 __all__ = ["score_factors"]

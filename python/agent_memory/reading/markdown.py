@@ -154,6 +154,8 @@ class _Notes:
         yield from self._add(line, _dedent(line.text, self._indent or 3))
 
     def _open_fence(self, line: Line, mark: str) -> Iterator[Entry | BadLine]:
+        if self._gap and self._bullet and _indent_of(line.text) < 2:  # the list has ended
+            yield from self._close()
         self._fence = mark
         yield from self._add(line, _dedent(line.text, self._indent))
 

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from agent_memory.search.fts import SQLiteSearchIndex
-    from agent_memory.search.vectors import HashEmbedder, InMemorySearchIndex
+    from .fts import SQLiteSearchIndex
+    from .vectors import HashEmbedder, InMemorySearchIndex
 
 __all__ = ["HashEmbedder", "InMemorySearchIndex", "SQLiteSearchIndex"]
 

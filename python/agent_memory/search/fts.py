@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from agent_memory.errors import ArgumentTypeError, StoreError
 from agent_memory.ports import SearchIndex
-from agent_memory.search.words import STOP_WORDS, split_words
 from agent_memory.stores.database import Database
+
+from .words import STOP_WORDS, split_words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from agent_memory.records import MemoryRecord
 
@@ -43,13 +44,30 @@ class SQLiteSearchIndex(SearchIndex):
     Args:
         path: the file, made when it is missing; ``":memory:"`` for none.
         timeout: seconds to wait for another writer before a StoreError, 0 or more.
+        prepare: called in the transaction that opens the file, to make further tables in it.
 
     Raises:
         StoreError: a folder, no SQLite file, one that cannot be opened, or an SQLite without FTS5.
     """
 
-    def __init__(self, path: str | os.PathLike[str] = ":memory:", *, timeout: float = 30.0) -> None:
-        self._database = Database(path, timeout=timeout, synchronous="NORMAL", prepare=_prepare)
+    def __init__(
+        self,
+        path: str | os.PathLike[str] = ":memory:",
+        *,
+        timeout: float = 30.0,
+        prepare: Callable[[Database], None] | None = None,
+    ) -> None:
+        def tables(database: Database) -> None:
+            _prepare(database)
+            if prepare is not None:
+                prepare(database)
+
+        self._database = Database(path, timeout=timeout, synchronous="NORMAL", prepare=tables)
+
+    @property
+    def database(self) -> Database:
+        """The file it lies in, for whoever keeps tables of its own there and writes both in one transaction."""
+        return self._database
 
     def index(self, record: MemoryRecord) -> None:
         self.index_many((record,))
@@ -71,6 +89,13 @@ class SQLiteSearchIndex(SearchIndex):
         with self._database.transaction():
             if self._remove(record_id):
                 self._purge()
+
+    def clear(self) -> None:
+        """Forget every record; their words leave the bytes of the file."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM record_fts")
+            self._database.execute("DELETE FROM agent_memory_rows")
+            self._purge()
 
     def candidates(self, query: str, k: int) -> tuple[tuple[str, float], ...]:
         """At most ``k`` (id, score) pairs of records that share a word with ``query``, best first, then by id.

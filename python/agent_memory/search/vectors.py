@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_memory.errors import ArgumentError, ArgumentTypeError
 from agent_memory.ports import Embedder, SearchIndex
-from agent_memory.search.words import split_words
+
+from .words import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

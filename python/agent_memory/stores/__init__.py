@@ -16,9 +16,10 @@ from agent_memory.errors import StoreError
 if TYPE_CHECKING:
     from agent_memory.ports import RecordStore
     from agent_memory.search.fts import SQLiteSearchIndex
-    from agent_memory.stores.files import FileRecordStore
-    from agent_memory.stores.memory import InMemoryRecordStore
-    from agent_memory.stores.sqlite import SQLiteRecordStore
+
+    from .files import FileRecordStore
+    from .memory import InMemoryRecordStore
+    from .sqlite import SQLiteRecordStore
 
 __all__ = ["FileRecordStore", "InMemoryRecordStore", "SQLiteRecordStore", "SQLiteSearchIndex", "open_store"]
 
@@ -42,24 +43,32 @@ def open_store(path: str | os.PathLike[str] | None) -> RecordStore:
         StoreError: an existing file that is no database, or a store that cannot be opened.
     """
     if path is None:
-        from agent_memory.stores.memory import InMemoryRecordStore
+        from .memory import InMemoryRecordStore
 
         return InMemoryRecordStore()
     place = Path(path)
+    try:
+        place.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        from . import durable
+
+        raise durable.failure(error, "cannot open a memory at this path") from error
     if place.is_dir() or (not place.exists() and place.suffix.lower() not in _SUFFIXES):
-        from agent_memory.stores.files import FileRecordStore
+        from .files import FileRecordStore
 
         return FileRecordStore(place / "records")
     if place.exists() and not _is_database(place):
         raise StoreError(f"{place} is a file, not a memory; give the path of a folder or of an SQLite file")
-    from agent_memory.stores.sqlite import SQLiteRecordStore
+    from .sqlite import SQLiteRecordStore
 
     return SQLiteRecordStore(place)
 
 
 def _is_database(path: Path) -> bool:
     """Whether a file is an SQLite database, or an empty one that is named like it."""
-    from agent_memory.stores import durable
+    from . import durable
 
     try:
         with path.open("rb") as file:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sqlite3
 import threading
 import time
@@ -18,18 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_memory.errors import StoreError
-from agent_memory.stores import durable
+
+from . import durable
+from .lock import check_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["HEADER", "Database"]
+__all__ = ["HEADER", "PENDING", "DamagedDatabase", "Database"]
 
 HEADER: Final = b"SQLite format 3\0"
 """How every SQLite file begins."""
 _SCHEMA: Final = 0
 """The user_version this package reads and writes, which is the peer's."""
-_PENDING: Final = "CREATE TABLE IF NOT EXISTS agent_memory_scrub (pending INTEGER PRIMARY KEY)"
+PENDING: Final = "CREATE TABLE IF NOT EXISTS agent_memory_scrub (pending INTEGER PRIMARY KEY)"
+"""Makes the table whose rows say that content is to be removed from the bytes of the file, one per erasure."""
+_CACHE: Final = 32_768
+"""KiB of pages kept in memory at most: ids are random, so a put touches pages all over the indexes."""
+_LOG: Final = 4_000
+"""Pages (16 MiB) the log may hold before it goes into the file, where a page changed often is then written once."""
 _SCRUB_WAIT: Final = 2.0
 """Longest wait, in seconds, for readers to let go of the log when content is to be erased."""
 _ADVICE: Final = {
@@ -38,8 +46,12 @@ _ADVICE: Final = {
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check the path and the mode of its folder",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged; give another path or restore a backup",
     sqlite3.SQLITE_CORRUPT: "the database is damaged; restore a backup",
-    sqlite3.SQLITE_IOERR: "the disk failed; check it, then try again",
+    sqlite3.SQLITE_IOERR: "the disk failed, or a limit on the size of files was reached; check both, then try again",
 }
+
+
+class DamagedDatabase(StoreError):
+    """The file itself is damaged or no database: not busy, full or out of reach."""
 
 
 class Database:
@@ -47,9 +59,11 @@ class Database:
 
     Args:
         path: the file; it and its folder are made when missing.
-        timeout: seconds to wait for another writer before a StoreError, 0 or more.
-        synchronous: ``FULL`` when a committed write must survive a power cut, ``NORMAL`` for what can be rebuilt.
+        timeout: seconds to wait for another writer before a StoreError, 0 to 86,400.
+        synchronous: ``FULL`` when a committed write must survive a power cut; ``NORMAL`` when the last ones may be lost
+            to one, for what can be rebuilt.  What a killed process had committed survives with either.
         prepare: called once in a transaction with this database, to make its tables.
+        ready: whether that is not needed; it reads only, so that a file is opened while somebody else writes it.
 
     Raises:
         StoreError: a folder, no database, one of an unknown version, or one that cannot be opened.
@@ -62,9 +76,10 @@ class Database:
         timeout: float,
         synchronous: str,
         prepare: Callable[[Database], None],
+        ready: Callable[[Database], bool] | None = None,
     ) -> None:
         self.path = os.fspath(path)
-        self._timeout = timeout
+        self._timeout = timeout = check_timeout(timeout)
         self._lock = threading.RLock()
         self._depth = 0
         self._scrub = False
@@ -78,10 +93,12 @@ class Database:
             )
         try:
             self._configure(synchronous)
-            with self.transaction():
-                self.execute(_PENDING)
-                prepare(self)
-                self._scrub = bool(self.read("SELECT 1 FROM agent_memory_scrub"))
+            if ready is None or not ready(self):
+                with self.transaction():
+                    self.execute(PENDING)
+                    prepare(self)
+            self._scrub = bool(self.read("SELECT 1 FROM agent_memory_scrub"))
+            self.scrub()
         except BaseException:
             self.close()
             raise
@@ -98,6 +115,8 @@ class Database:
                 )
             connection.execute("PRAGMA secure_delete=ON")
             connection.execute(f"PRAGMA synchronous={synchronous}")
+            connection.execute(f"PRAGMA cache_size=-{_CACHE}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={_LOG}")
             deadline = time.monotonic() + self._timeout
             while not self._in_memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != b"wal":
                 try:
@@ -111,18 +130,42 @@ class Database:
 
     def read(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one query; text comes as bytes."""
-        with self._lock, self._translated():
-            return self._open().execute(sql, tuple(values)).fetchall()
+        with self._lock:
+            try:
+                return self._open().execute(sql, tuple(values)).fetchall()
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> None:
         """One statement; call it inside :meth:`transaction`."""
-        with self._lock, self._translated():
-            self._open().execute(sql, tuple(values))
+        with self._lock:
+            try:
+                self._open().execute(sql, tuple(values))
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+
+    def execute_all(self, statements: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+        """Several statements, each with its values; call it inside :meth:`transaction`."""
+        with self._lock:
+            try:
+                execute = self._open().execute
+                for sql, values in statements:
+                    execute(sql, values)
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
 
     def execute_many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """One statement for many rows; call it inside :meth:`transaction`."""
-        with self._lock, self._translated():
-            self._open().executemany(sql, rows)
+        with self._lock:
+            try:
+                self._open().executemany(sql, rows)
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether the thread that asks, holding the lock, or another one is inside :meth:`transaction`."""
+        return self._depth > 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -163,6 +206,51 @@ class Database:
                     connection.execute(f"ROLLBACK TO {name}")
                     connection.execute(f"RELEASE {name}")
 
+    # ---------------------------------------------------------------------------------------------------------- a copy
+
+    def copy_to(self, destination: Path, finish: Callable[[sqlite3.Connection], None]) -> None:
+        """Write what is committed at this moment to a new file, while others go on reading and writing.
+
+        The copy holds no free pages, so nothing of what was deleted.  It is durable and whole when it appears under its
+        name; ``finish`` may change it before that.
+
+        Raises:
+            StoreError: ``destination`` exists, its folder does not, or the copy could not be written; nothing is left.
+        """
+        if os.path.lexists(destination):
+            raise StoreError(f"{destination} exists; give the copy a name that is free")
+        if not destination.parent.is_dir():
+            raise StoreError(f"the folder {destination.parent} does not exist; create it first")
+        temp = destination.parent / f"{durable.TEMP_PREFIX}{secrets.token_hex(8)}"
+        try:
+            self._copy(temp)
+            with contextlib.closing(sqlite3.connect(temp, isolation_level=None)) as connection:
+                connection.execute("BEGIN")
+                finish(connection)
+                connection.execute("COMMIT")
+            _sync_file(temp)
+            destination.hardlink_to(temp)  # unlike a rename it never takes the place of a file made meanwhile
+            temp.unlink()
+            durable.sync_dir(destination.parent)
+        except sqlite3.Error as error:
+            raise self._failure(error, f"copy {self.path} to {destination}") from error
+        except OSError as error:
+            raise durable.failure(error, f"cannot write the copy {destination}") from error
+        finally:
+            for leftover in (temp, temp.with_name(f"{temp.name}-journal")):
+                with contextlib.suppress(OSError):
+                    leftover.unlink(missing_ok=True)
+
+    def _copy(self, temp: Path) -> None:
+        connection = self._open()  # a closed one says so
+        if self._in_memory:
+            with self._lock:
+                connection.execute("VACUUM INTO ?", [str(temp)])
+            return
+        # a connection of its own, so that the threads of this one need not wait for the copy
+        with contextlib.closing(sqlite3.connect(self.path, timeout=self._timeout, isolation_level=None)) as reader:
+            reader.execute("VACUUM INTO ?", [str(temp)])
+
     # -------------------------------------------------------------------------------------------------------- erasure
 
     def scrub_later(self) -> None:
@@ -171,7 +259,7 @@ class Database:
         The wish is part of the transaction, so that the next one to open the file scrubs it if this process dies first.
         """
         if not self._in_memory:
-            self.execute("INSERT OR IGNORE INTO agent_memory_scrub VALUES (1)")
+            self.execute("INSERT INTO agent_memory_scrub VALUES (random())")  # one of its own: see scrub
             self._scrub = True
 
     def scrub(self) -> bool:
@@ -187,12 +275,14 @@ class Database:
             try:
                 connection = self._connection
                 connection.execute(f"PRAGMA busy_timeout={int(min(_SCRUB_WAIT, self._timeout) * 1000)}")
+                wishes = connection.execute("SELECT pending FROM agent_memory_scrub").fetchall()
                 connection.execute("VACUUM")
                 if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                     return False
-                connection.execute("DELETE FROM agent_memory_scrub")
+                # a wish that another process made meanwhile stays
+                connection.executemany("DELETE FROM agent_memory_scrub WHERE pending = ?", wishes)
                 self._scrub = False
-            except sqlite3.OperationalError:
+            except sqlite3.Error:
                 return False
             finally:
                 with contextlib.suppress(sqlite3.Error):
@@ -217,6 +307,9 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             raise StoreError(f"{self.path} is closed; open it again")
+        if self._depth and not self._connection.in_transaction:
+            # a full or failing disk makes SQLite undo all of it; what came after would be committed by itself
+            raise StoreError(f"the transaction on {self.path} was undone when a write failed; begin it again")
         return self._connection
 
     @contextmanager
@@ -224,20 +317,29 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            code = _code(error)
-            if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-                reason = (
-                    f"another process has been writing to it for {self._timeout:g} s; nothing was written: "
-                    "try again, or end the one that hangs"
-                )
-            else:
-                reason = _ADVICE.get(code, f"SQLite says: {error}")
-            raise StoreError(f"cannot use {self.path}: {reason}") from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: sqlite3.Error, doing: str = "") -> StoreError:
+        code = _code(error)
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            reason = (
+                f"another process has been writing to it for {self._timeout:g} s; nothing was written: "
+                "try again, or end the one that hangs"
+            )
+        else:
+            reason = _ADVICE.get(code, f"SQLite says: {error}")
+        damaged = code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        return (DamagedDatabase if damaged else StoreError)(f"cannot {doing or f'use {self.path}'}: {reason}")
 
 
 def _code(error: sqlite3.Error) -> int:
     """The primary result code, or 0 for what Python itself refused."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
 
 
 def _check_path(path: Path | None) -> None:
@@ -251,6 +353,6 @@ def _check_path(path: Path | None) -> None:
             with path.open("rb") as file:
                 start = file.read(len(HEADER))
             if start and start != HEADER:
-                raise StoreError(f"{path} is not an SQLite database; give another path")
+                raise DamagedDatabase(f"{path} is not an SQLite database; give another path")
     except OSError as error:
         raise durable.failure(error, f"cannot open {path}") from error

@@ -2,7 +2,8 @@
 
 Everything a store or a sidecar puts on disk goes through these few functions, so that what is promised about a crash is
 argued, and tested by injected faults, in one file.  They raise ``OSError``; :func:`failure` turns one into a StoreError
-that says what to do.  Called as ``durable.write_new(...)``, never imported by name, so that a test can replace them.
+that says what to do.  Called as ``durable.write_new(...)``, never imported by name.  Below them lies :class:`Disk`, the
+system calls themselves: a test puts a failing one into :data:`disk`.
 """
 
 from __future__ import annotations
@@ -11,32 +12,50 @@ import contextlib
 import errno
 import os
 import secrets
-from typing import TYPE_CHECKING, Final
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from agent_memory.errors import StoreError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 __all__ = [
     "TEMP_PREFIX",
+    "Disk",
+    "KeptFile",
+    "append",
+    "create",
+    "disk",
     "failure",
     "make_dir",
+    "make_dirs",
+    "open_lock",
     "remove",
     "remove_dir",
+    "remove_tree",
+    "rename",
     "replace",
+    "stage",
     "sweep",
     "sync_dir",
+    "sync_file",
+    "sync_kept",
     "write_new",
 ]
 
+StrPath: TypeAlias = str | Path
+"""A path; a string where a put would otherwise spend its time in ``pathlib``."""
+
 TEMP_PREFIX: Final = ".tmp-"
 """How the name of every file that is not finished begins."""
+
+_BINARY: Final = getattr(os, "O_BINARY", 0)
 
 _ADVICE: Final = {
     errno.ENOENT: "a folder of the path does not exist; create it first",
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
+    errno.EIO: "the disk reports an input/output error; check it before trying again",
     errno.EROFS: "the file system is read-only; keep the memory on one that can be written",
     errno.EACCES: "permission denied; check the owner and the mode of the folder",
     errno.EPERM: "not permitted; check the owner of the folder, and that its file system has hard links",
@@ -49,8 +68,97 @@ _ADVICE: Final = {
 }
 
 
-def write_new(path: Path, data: bytes, staging: Path | None = None) -> None:
+class Disk:
+    """The system calls that change a disk, one method each, and nothing else.  A path is a :data:`StrPath`."""
+
+    def open(self, path: StrPath, flags: int) -> int:
+        return os.open(path, flags, 0o666)
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        return os.write(descriptor, data)
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def fsync(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+
+    def link(self, source: StrPath, target: StrPath) -> None:
+        os.link(source, target)
+
+    def rename(self, source: StrPath, target: StrPath) -> None:
+        os.replace(source, target)  # noqa: PTH105 - strings, as everywhere here
+
+    def unlink(self, path: StrPath) -> None:
+        os.unlink(path)  # noqa: PTH108
+
+    def mkdir(self, path: StrPath) -> None:
+        os.mkdir(path)  # noqa: PTH102
+
+    def rmdir(self, path: StrPath) -> None:
+        os.rmdir(path)  # noqa: PTH106
+
+
+disk: Disk = Disk()
+"""The disk that is written to."""
+
+
+class KeptFile:
+    """A file, or folder, that stays open between two uses: opening one costs as much as all else around a write.
+
+    It is for one thread at a time; its users hold a lock.
+    """
+
+    def __init__(self, path: StrPath, flags: int = os.O_RDONLY) -> None:
+        self.path = path
+        self._flags = flags | _BINARY
+        self._opened: list[tuple[int, int]] = []
+        weakref.finalize(self, _close_kept, self._opened)
+
+    def descriptor(self, open_: Callable[[Any], int] | None = None) -> int:
+        """That of the last time, if it is this process's; else a new one, from ``open_``.
+
+        A forked child has its parent's descriptors, and with them its parent's locks: it opens its own.  Whether the
+        file is still there, or somebody removed it, is for :meth:`there` to say.
+        """
+        if self._opened:
+            process, descriptor = self._opened[0]
+            if process == os.getpid():
+                return descriptor
+            self.close()
+        opened = disk.open(self.path, self._flags) if open_ is None else open_(self.path)
+        self._opened.append((os.getpid(), opened))
+        return opened
+
+    def there(self) -> tuple[int, int]:
+        """The descriptor of the file that is there now, and its size."""
+        descriptor = self.descriptor()
+        about = os.fstat(descriptor)
+        if not about.st_nlink:
+            self.close()
+            descriptor = self.descriptor()
+            about = os.fstat(descriptor)
+        return descriptor, about.st_size
+
+    def close(self) -> None:
+        """Close it.  It can be used again all the same."""
+        _close_kept(self._opened)
+
+
+def _close_kept(opened: list[tuple[int, int]]) -> None:
+    for process, descriptor in opened:
+        if process == os.getpid():
+            os.close(descriptor)
+    opened.clear()
+
+
+def write_new(
+    path: StrPath, data: bytes, staging: StrPath | None = None, ready: Callable[[], object] | None = None
+) -> None:
     """Create ``path`` with exactly ``data``; nobody ever sees it unfinished.
+
+    ``ready`` is called when the bytes are on the disk and the name is not yet: what is changed on the disk there, such
+    as making the folder, is not synced along with them.
 
     ``staging`` is a folder on the same file system, where the unfinished file lies; None for that of ``path``.  The new
     name is durable after :func:`sync_dir` on its folder.
@@ -59,65 +167,135 @@ def write_new(path: Path, data: bytes, staging: Path | None = None) -> None:
         FileExistsError: ``path`` is taken; it was not touched.
         OSError: nothing was created.
     """
-    temp = _stage(data, staging or path.parent)
+    temp = stage(data, staging or Path(path).parent)
     try:
-        path.hardlink_to(temp)
+        if ready is not None:
+            ready()
+        disk.link(temp, path)
     finally:
-        with contextlib.suppress(OSError):  # what is left of it here is removed by the next sweep
-            temp.unlink()
+        _drop(temp)
 
 
-def replace(path: Path, data: bytes, staging: Path | None = None) -> None:
+def replace(path: StrPath, data: bytes, staging: StrPath | None = None) -> None:
     """Put ``data`` in the place of ``path`` in one step, whether or not it exists; ``staging`` as in :func:`write_new`.
 
     Raises:
         OSError: nothing changed.
     """
-    temp = _stage(data, staging or path.parent)
+    temp = stage(data, staging or Path(path).parent)
     try:
-        temp.replace(path)
+        disk.rename(temp, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            temp.unlink()
+        _drop(temp)
         raise
 
 
-def make_dir(path: Path) -> bool:
+def stage(data: bytes, staging: StrPath) -> str:
+    """A new unfinished file in ``staging`` whose bytes are on the disk; what :func:`rename` then gives a name."""
+    temp = f"{staging}{os.sep}{TEMP_PREFIX}{secrets.token_hex(8)}"
+    try:
+        _create(temp, data, sync=True)
+    except BaseException:
+        _drop(temp)
+        raise
+    return temp
+
+
+def rename(source: StrPath, target: StrPath) -> None:
+    """Give a file or folder another name, in the place of what had it."""
+    disk.rename(source, target)
+
+
+def append(file: KeptFile, data: bytes) -> None:
+    """Add ``data`` to the end of a file that is opened for that, not durably; it keeps its length when that fails.
+
+    The caller holds the lock all writers of the file take.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    descriptor, size = file.there()
+    try:
+        _write_all(descriptor, data)
+    except BaseException:
+        with contextlib.suppress(OSError):  # whoever reads the file finds the torn end
+            disk.truncate(descriptor, size)
+        raise
+
+
+def create(path: Path, data: bytes) -> None:
+    """Write a new file in place, in a folder nobody reads yet; durable after :func:`sync_file` on it."""
+    _create(path, data, sync=False)
+
+
+def sync_file(path: Path) -> None:
+    """Make the bytes of a file durable."""
+    _sync(path, os.O_RDWR | _BINARY)
+
+
+def sync_dir(path: StrPath) -> None:
+    """Make the names in a folder durable.  Does nothing where folders cannot be synced (Windows)."""
+    if os.name != "nt":
+        _sync(path, os.O_RDONLY)
+
+
+def sync_kept(folder: KeptFile) -> None:
+    """As :func:`sync_dir`, for a folder that stays open."""
+    if os.name != "nt":
+        disk.fsync(folder.there()[0])
+
+
+def make_dir(path: StrPath) -> bool:
     """Create one folder; False when it is there already."""
     try:
-        path.mkdir()
+        disk.mkdir(path)
     except FileExistsError:
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - a string
             return False
         raise
     return True
 
 
-def remove(path: Path) -> None:
+def make_dirs(path: Path) -> None:
+    """Create a folder, durably, and those above it that are missing; fine when it is there."""
+    if not path.is_dir():
+        if path.parent != path:
+            make_dirs(path.parent)
+        if make_dir(path):
+            sync_dir(path.parent)
+
+
+def remove(path: StrPath) -> None:
     """Remove a file."""
-    path.unlink()
+    disk.unlink(path)
 
 
 def remove_dir(path: Path) -> None:
     """Remove an empty folder."""
-    path.rmdir()
+    disk.rmdir(path)
 
 
-def sweep(staging: Path) -> None:
+def remove_tree(path: Path) -> None:
+    """Remove a folder and all that is in it."""
+    for entry in path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            remove_tree(entry)
+        else:
+            remove(entry)
+    remove_dir(path)
+
+
+def sweep(staging: StrPath) -> None:
     """Remove unfinished files that a crash left in ``staging``.  The caller holds the lock all writers there take."""
-    for leftover in staging.glob(f"{TEMP_PREFIX}*"):
-        remove(leftover)
+    for name in os.listdir(staging):  # noqa: PTH208 - no paths are needed
+        leftover = f"{staging}{os.sep}{name}"
+        if name.startswith(TEMP_PREFIX) and not os.path.isdir(leftover):  # noqa: PTH112
+            remove(leftover)
 
 
-def sync_dir(path: Path) -> None:
-    """Make the names in a folder durable.  Does nothing where folders cannot be synced (Windows)."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def open_lock(path: StrPath) -> int:
+    """A descriptor of the lock file at ``path``, which is made when it is missing."""
+    return disk.open(path, os.O_RDWR | os.O_CREAT)
 
 
 def failure(error: OSError, doing: str) -> StoreError:
@@ -126,16 +304,30 @@ def failure(error: OSError, doing: str) -> StoreError:
     return StoreError(f"{doing}: {reason}")
 
 
-def _stage(data: bytes, staging: Path) -> Path:
-    """A new file in ``staging`` whose bytes are on the disk."""
-    temp = staging / f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+def _create(path: StrPath, data: bytes, *, sync: bool) -> None:
+    descriptor = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY)
     try:
-        with temp.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temp.unlink(missing_ok=True)
-        raise
-    return temp
+        _write_all(descriptor, data)
+        if sync:
+            disk.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    written = disk.write(descriptor, data)
+    while written < len(data):
+        written += disk.write(descriptor, memoryview(data)[written:])
+
+
+def _sync(path: StrPath, flags: int) -> None:
+    descriptor = disk.open(path, flags)
+    try:
+        disk.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _drop(temp: StrPath) -> None:
+    with contextlib.suppress(OSError):  # what is left of it here is removed by the next sweep
+        disk.unlink(temp)

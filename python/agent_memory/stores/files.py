@@ -2,9 +2,11 @@
 
 ``<root>/<32 hex>/000001.json`` holds the first version of the record ``mem:<32 hex>`` in canonical JSON, and so on
 without a gap.  Versions are added, never changed, except that a redaction replaces every one by the tombstone.  Beside
-the record folders lies one more, ``.staging``, with the writers' lock and the files that are not finished.
+the record folders lies one more, ``.staging``, with what writers need: lock, journal, change log, unfinished files.
 
-Nothing is cached, so several processes may use one folder.  Readers take no lock.
+No record is cached, so several processes may use one folder.  Readers take the lock only when they find a transaction
+that is being written, or was left unfinished: then they see to it that it is finished first.  Asking for changes waits
+for no writer, and a folder that cannot be written can be read.
 """
 
 from __future__ import annotations
@@ -12,17 +14,24 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from agent_memory.errors import StoreError
+from agent_memory.errors import RecordError, StoreError
 from agent_memory.ports import RecordStore, check_append, check_id, matches, unknown_id
 from agent_memory.records import MemoryRecord, RecordState, RecordType
-from agent_memory.stores import durable
-from agent_memory.stores.lock import ProcessLock
-from agent_memory.stores.payload import check_payload, check_record, read_record
+from agent_memory.wire import parse_json
+
+from . import durable
+from .backup import copy_records, new_folder
+from .buffer import Buffer, View, Write
+from .changelog import ChangeLog
+from .commit import Committer
+from .damage import find_damage
+from .layout import STAGING, entries, gapless, numbers_in, read, record_ids, version_name
+from .lock import ProcessLock
+from .payload import check_payload, check_record, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,21 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FileRecordStore"]
 
-STAGING: Final = ".staging"
-"""Name of the folder, inside the root, for the lock and for files that are not finished."""
-
-_VERSION: Final = re.compile(r"[0-9]{6,}\.json", re.ASCII)
-_FOLDER: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_READ_FLAGS: Final = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-)
 _TRIES: Final = 5
-"""How often a version that vanishes while it is read is looked up again: a failed transaction was taken back."""
+"""How often a version that vanishes while it is read is looked up again: a failed write was taken back."""
 _NOT_THE_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Failures to read that say nothing about the file, so that leaving the record out would be a lie."""
 
 _Numbers: TypeAlias = "list[int]"  # inside the class, ``list`` is a method
-_Paths: TypeAlias = "list[Path]"
 
 
 class FileRecordStore(RecordStore):
@@ -52,38 +52,46 @@ class FileRecordStore(RecordStore):
 
     Args:
         root: the folder that holds the record folders; made when it is missing.
-        timeout: seconds to wait for another writer before a StoreError, 0 or more.
+        timeout: seconds to wait for another writer before a StoreError, 0 to 86,400.
+
+    A folder that cannot be written is read all the same; then, and while another writes, ``changes`` may tell of a
+    record again that it told of before.
 
     Raises:
-        StoreError: ``root`` is a file, or cannot be made.
+        ArgumentError: a timeout outside that range, or of another type.
+        StoreError: ``root`` is a file, or cannot be made; or what a crash left unfinished there cannot be finished.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         self._root = Path(root)
+        self._folders = f"{self._root}{os.sep}"
+        self._lock = ProcessLock(self._root / STAGING / "lock", timeout)
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
+            durable.make_dirs(self._root)
         except OSError as error:
             raise durable.failure(error, f"cannot keep records in {self._root}") from error
-        self._staging = self._root / STAGING
-        self._lock = ProcessLock(self._staging / "lock", timeout)
-        self._written: list[Path] = []
-        self._unsynced: dict[Path, None] = {}
+        self._log = ChangeLog(self._root)
+        self._committer = Committer(self._root, self._log)
+        self._buffer = Buffer()
+        self._settle()
 
     # ------------------------------------------------------------------------------------------------------- reading
 
     def get(self, record_id: str) -> MemoryRecord:
-        return self._newest(check_id(record_id))[1]
+        check_id(record_id)
+        self._settle()
+        return self._buffered(record_id) or self._newest(record_id)[1]
 
     def history(self, record_id: str) -> tuple[MemoryRecord, ...]:
         check_id(record_id)
-        for _ in range(_TRIES):
-            number, newest = self._newest(record_id)
-            if newest.redacted:  # nothing older is ever served beside a tombstone, even one half written
-                return (newest,) * number
-            older = tuple(self._version(record_id, earlier) for earlier in range(1, number))
-            if not any(version.redacted for version in older):
-                return (*older, newest)
-        raise StoreError(f"record {record_id} holds a tombstone that a later version follows; redact it again")
+        self._settle()
+        view = self._view(record_id)
+        if view is None:
+            return self._history(record_id)
+        newest = view.newest
+        if newest is not None and newest.redacted:
+            return (newest,) * view.count
+        return (*(self._history(record_id) if view.below else ()), *view.above)
 
     def list(
         self,
@@ -92,16 +100,40 @@ class FileRecordStore(RecordStore):
         type: RecordType | None = None,
         tag: str | None = None,
     ) -> tuple[MemoryRecord, ...]:
-        found = [record for record in self._readable() if matches(record, state, type, tag)]
+        self._settle()
+        found: list[MemoryRecord] = []
+        for record_id in self._ids():
+            with _left_out_if_damaged():
+                record = self._buffered(record_id)
+                if record is None:
+                    where, data = self._newest_bytes(record_id)
+                    if not _may_match(data, state, type, tag):
+                        continue
+                    record = read_record(data, record_id, str(where))
+                if matches(record, state, type, tag):
+                    found.append(record)
         found.sort(key=lambda record: (record.created_at, record.id))
         return tuple(found)
 
+    def get_many(self, record_ids: Iterable[str]) -> dict[str, MemoryRecord]:
+        """The newest versions of those ids that the store holds and that can be read."""
+        found: dict[str, MemoryRecord] = {}
+        for record_id in record_ids:
+            with _left_out_if_damaged():
+                found[record_id] = self.get(record_id)
+        return found
+
     def payloads(self) -> Iterator[bytes]:
         """Canonical bytes of the newest version of every record, in the order of :meth:`list`, without building any."""
+        self._settle()
         found: list[tuple[str, str, bytes]] = []
         for record_id in self._ids():
             with _left_out_if_damaged():
-                where, data = self._newest_bytes(record_id)
+                record = self._buffered(record_id)
+                if record is None:
+                    where, data = self._newest_bytes(record_id)
+                else:
+                    where, data = self._root, record.canonical_bytes()
                 born, payload = check_payload(data, record_id, str(where))
                 found.append((born, record_id, payload))
         found.sort()
@@ -109,70 +141,37 @@ class FileRecordStore(RecordStore):
 
     def damaged(self) -> tuple[tuple[str, str], ...]:
         """What cannot be read or does not belong, as (path, what it is), sorted.  Reads every version."""
-        found: list[tuple[str, str]] = []
-        for path in _entries(self._root):
-            if path.name.startswith("."):
-                continue
-            if _FOLDER.fullmatch(path.name) is None or path.is_symlink() or not path.is_dir():
-                found.append((str(path), "is no record folder; move it out of here"))
-            else:
-                found.extend(self._damage_in(path))
-        return tuple(sorted(found))
+        self._settle()
+        return find_damage(self._root)
 
-    def _damage_in(self, folder: Path) -> Iterator[tuple[str, str]]:
-        record_id = f"mem:{folder.name}"
-        newest: MemoryRecord | None = None
-        for path in sorted(_entries(folder), reverse=True):
-            if not _is_version(path.name):
-                if not path.name.startswith(".") or path.name.startswith(durable.TEMP_PREFIX):
-                    yield str(path), "is no version of a record; remove it"
-                continue
-            try:
-                record = read_record(_read(path), record_id, "the file")
-            except OSError as error:
-                yield str(path), str(durable.failure(error, "cannot be read"))
-            except StoreError as error:
-                yield str(path), str(error)
-            else:
-                newest = newest or record
-                if newest.redacted and not record.redacted:
-                    yield str(path), "holds content of a redacted record; redact it again to finish"
-        try:
-            self._numbers(folder)
-        except StoreError as error:
-            yield str(folder), str(error)
+    def _settle(self) -> None:
+        """Before anything is read: have a transaction finished that is being written, or that a crash cut short."""
+        if self._committer.pending and not self._lock.mine:
+            with self.transaction():
+                pass
+
+    def _view(self, record_id: str) -> View | None:
+        return self._buffer.view(record_id) if self._lock.mine else None
+
+    def _buffered(self, record_id: str) -> MemoryRecord | None:
+        view = self._view(record_id)
+        return None if view is None else view.newest
 
     def _ids(self) -> Iterator[str]:
-        for path in _entries(self._root):
-            if _FOLDER.fullmatch(path.name) is not None:
-                yield f"mem:{path.name}"
-
-    def _readable(self) -> Iterator[MemoryRecord]:
-        for record_id in self._ids():
-            with _left_out_if_damaged():
-                yield self._newest(record_id)[1]
+        try:
+            present = dict.fromkeys(record_ids(self._root))
+        except OSError as error:
+            raise durable.failure(error, f"cannot read {self._root}") from error
+        if self._lock.mine:
+            present.update(dict.fromkeys(self._buffer))
+        return iter(present)
 
     def _folder(self, record_id: str) -> Path:
         return self._root / record_id.removeprefix("mem:")
 
-    def _present(self, folder: Path) -> _Numbers:
-        """The numbers of the versions in ``folder``, ascending, gaps and all; empty when it is not there."""
-        if folder.is_symlink():
-            raise durable.failure(OSError(errno.ELOOP, ""), f"cannot read {folder}")
-        try:
-            return sorted(int(path.stem) for path in _entries(folder) if _is_version(path.name))
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.failure(error, f"cannot read {folder}") from error
-
     def _numbers(self, folder: Path) -> _Numbers:
         """The numbers of the versions in ``folder``, 1 to n; empty when it is not there.  StoreError for a gap."""
-        numbers = self._present(folder)
-        if numbers and numbers[-1] != len(numbers):
-            missing = next(number for number in range(1, numbers[-1]) if number not in numbers)
-            raise StoreError(f"{folder / _name(missing)} is missing while later versions are there; restore it")
-        return numbers
+        return gapless(folder, numbers_in(folder))
 
     def _newest_bytes(self, record_id: str) -> tuple[Path, bytes]:
         folder = self._folder(record_id)
@@ -180,9 +179,9 @@ class FileRecordStore(RecordStore):
             numbers = self._numbers(folder)
             if not numbers:
                 raise unknown_id(record_id)
-            path = folder / _name(numbers[-1])
+            path = folder / version_name(numbers[-1])
             try:
-                return path, _read(path)
+                return path, read(path)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -194,17 +193,34 @@ class FileRecordStore(RecordStore):
         return int(path.stem), read_record(data, record_id, str(path))
 
     def _version(self, record_id: str, number: int) -> MemoryRecord:
-        path = self._folder(record_id) / _name(number)
+        path = self._folder(record_id) / version_name(number)
         try:
-            return read_record(_read(path), record_id, str(path))
+            return read_record(read(path), record_id, str(path))
         except OSError as error:
             raise durable.failure(error, f"cannot read {path}") from error
+
+    def _history(self, record_id: str) -> tuple[MemoryRecord, ...]:
+        for _ in range(_TRIES):
+            number, newest = self._newest(record_id)
+            if newest.redacted:  # nothing older is ever served beside a tombstone, even one half written
+                return (newest,) * number
+            older = tuple(self._version(record_id, earlier) for earlier in range(1, number))
+            if not any(version.redacted for version in older):
+                return (*older, newest)
+        raise StoreError(f"record {record_id} holds a tombstone that a later version follows; redact it again")
 
     # ------------------------------------------------------------------------------------------------------- writing
 
     def put(self, record: MemoryRecord) -> None:
-        with self.transaction():
-            self._append(record)
+        outermost = self._lock.acquire()
+        try:
+            if outermost:
+                self._committer.recover()
+                self._committer.write((self._next(record),))
+            else:
+                self._append(record)
+        finally:
+            self._lock.release()
 
     def put_many(self, records: Iterable[MemoryRecord]) -> None:
         with self.transaction():
@@ -215,118 +231,141 @@ class FileRecordStore(RecordStore):
     def transaction(self) -> Iterator[None]:
         """Keeps other writers out, in this and other processes; re-entrant in its thread.
 
-        Each folder is synced once, at the end of the outermost block.  When a block raises, the versions written in it
-        are removed again; a redaction is not undone.  A reader may see versions before the block ends.
+        What is written in the block, redactions too, is kept in memory, where this thread reads it and nobody else, and
+        reaches the disk when the outermost block ends: all of it, across any crash, or nothing.  A block that raises
+        leaves nothing of what was written in it, an inner block nothing of its own.
 
         Raises:
-            StoreError: another writer holds the lock longer than the timeout, or the disk failed.
+            StoreError: another writer holds the lock longer than the timeout, or the disk failed: nothing was written.
         """
         outermost = self._lock.acquire()
-        mark = len(self._written)
         try:
-            yield
             if outermost:
-                self._sync()
-        except BaseException:
-            self._take_back(mark)
-            raise
+                self._committer.recover()
+            mark = len(self._buffer)
+            try:
+                yield
+            except BaseException:
+                self._buffer.roll_back(mark)
+                raise
+            if outermost:
+                self._committer.write(self._buffer.writes())
         finally:
             if outermost:
-                self._written.clear()
-                self._unsynced.clear()
+                self._buffer = Buffer()
             self._lock.release()
 
     def redact(self, record_id: str, reason: str, *, now: datetime | None = None) -> MemoryRecord:
         """Replace every version of a record by one tombstone, which is returned; the number of versions stays.
 
-        The newest goes first, so that a redaction that is cut short serves nothing of the content; calling this again
-        finishes it.  Whatever else lies in the record's folder, and every unfinished file, is removed.
+        Whatever else lies in the record's folder, and every unfinished file, is removed.  A redaction that a crash cuts
+        short is finished by whoever opens the folder, or writes to it, next.
 
         Raises:
-            StoreError: an unknown or malformed id, no version that can be read, or a failing disk.
+            StoreError: an unknown or malformed id, no version that can be read, or a failing disk; a disk that fails
+                when part of the content is gone already is the one case in which the redaction still goes on later.
             RecordError: no reason, or it is redacted already.
         """
         check_id(record_id)
         with self.transaction():
+            view = self._view(record_id)
             folder = self._folder(record_id)
-            numbers = self._present(folder)
-            if not numbers:
+            numbers = numbers_in(folder)
+            if not numbers and view is None:
                 raise unknown_id(record_id)
-            tombstone = self._tombstone(record_id, numbers[::-1], reason, now)
-            payload = tombstone.canonical_bytes()
-            try:
-                for number in range(max(numbers), 0, -1):
-                    durable.replace(folder / _name(number), payload, self._staging)
-                for path in _entries(folder):
-                    if not _is_version(path.name):
-                        durable.remove(path)
-                durable.sweep(self._staging)
-                durable.sync_dir(folder)
-            except OSError as error:
-                raise durable.failure(error, f"{record_id} is not wholly redacted; redact it again") from error
+            for path in entries(folder) if numbers else ():
+                if path.is_dir() and not path.is_symlink():
+                    raise StoreError(f"{path} is a folder among the versions of a record; move it away, then redact")
+            tombstone = self._tombstone(record_id, numbers, view, reason, now)
+            self._buffer.redact(tombstone, max(numbers, default=0))
             return tombstone
 
-    def _tombstone(self, record_id: str, numbers: _Numbers, reason: str, now: datetime | None) -> MemoryRecord:
+    def _tombstone(
+        self, record_id: str, numbers: _Numbers, view: View | None, reason: str, now: datetime | None
+    ) -> MemoryRecord:
         """The tombstone to write: that of the newest version that can be read, or the one a cut redaction began."""
-        versions: list[MemoryRecord] = []
-        for number in numbers:
-            with contextlib.suppress(StoreError):
-                versions.append(self._version(record_id, number))
+        versions = [] if view is None else view.above[::-1]
+        count = len(versions) + max(numbers, default=0)
+        if view is not None and view.tombstone is not None:
+            versions += [view.tombstone] * view.below
+        else:
+            for number in reversed(numbers):
+                with contextlib.suppress(StoreError):
+                    versions.append(self._version(record_id, number))
         if not versions:
             raise StoreError(
                 f"no version in {self._folder(record_id)} can be read, so nothing is known that a tombstone keeps; "
                 "delete the folder to destroy its content"
             )
         newest = versions[0]
-        finished = len(versions) == max(numbers) and all(version == newest for version in versions)
+        finished = len(versions) == count and all(version == newest for version in versions)
         if newest.redacted and not finished:
             return newest
         return MemoryRecord.tombstone(newest, reason=reason, now=now)
 
     def _append(self, record: MemoryRecord) -> None:
+        newest = self._buffered(check_record(record).id)
+        if newest is None:
+            write = self._next(record)
+            self._buffer.append(record, write.payload, write.number - 1)
+        else:
+            check_append(newest, record)
+            self._buffer.append(record, record.canonical_bytes(), 0)
+
+    def _next(self, record: MemoryRecord) -> Write:
+        """The step that appends ``record`` to what lies on the disk."""
         payload = check_record(record).canonical_bytes()
-        folder = self._folder(record.id)
-        while True:
-            held = self._numbers(folder)
-            check_append(self._version(record.id, held[-1]) if held else None, record)
-            path = folder / _name(len(held) + 1)
-            try:
-                if not held and durable.make_dir(folder):
-                    self._unsynced[self._root] = None
-                    self._written.append(folder)
-                durable.write_new(path, payload, self._staging)
-            except FileExistsError:
-                if folder.is_dir():
-                    continue  # a writer that does not know the lock took this number
-                raise StoreError(f"{folder} is in the way of a record folder; move it out of here") from None
-            except OSError as error:
-                raise durable.failure(error, f"cannot write {path}") from error
-            self._written.append(path)
-            self._unsynced[folder] = None
-            return
+        folder = self._folders + record.id[4:]
+        numbers = gapless(folder, numbers_in(folder))
+        check_append(self._version(record.id, numbers[-1]) if numbers else None, record)
+        return Write(record.id, len(numbers) + 1, payload)
 
-    def _sync(self) -> None:
-        for folder in self._unsynced:
-            try:
-                durable.sync_dir(folder)
-            except OSError as error:
-                raise durable.failure(error, f"cannot write {folder}") from error
+    # ---------------------------------------------------------------------------------------------------- beside that
 
-    def _take_back(self, mark: int) -> None:
-        """Remove what was written since ``mark``, newest first, except where another writer has built on it."""
-        while len(self._written) > mark:
-            path = self._written.pop()
-            try:
-                if _is_version(path.name):
-                    if not (path.parent / _name(int(path.stem) + 1)).exists():
-                        durable.remove(path)
-                elif not any(_entries(path)):
-                    durable.remove_dir(path)
-                    self._unsynced.pop(path, None)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise durable.failure(error, f"cannot take back {path} after a failed write") from error
+    def changes(self, since: str | None = None) -> tuple[str, tuple[str, ...] | None]:
+        """As the port says.  A version that a program of another make adds to a record shows when the folder is opened
+        again; a record it adds shows at once."""
+        if since is not None and self._log.is_current(since):
+            return since, ()
+        try:
+            told = None if self._lock.mine else self._log.peek(since)
+            if told is None:
+                told = self._changes_under_lock(since)
+            return self._log.look(since) if told is None else told
+        except OSError as error:
+            raise durable.failure(error, f"cannot tell what changed in {self._root}") from error
+
+    def _changes_under_lock(self, since: str | None) -> tuple[str, tuple[str, ...] | None] | None:
+        """None when the lock is not free, or the folder cannot be written."""
+        try:
+            outermost = self._lock.acquire(wait=False)
+        except StoreError:
+            return None
+        try:
+            if outermost:
+                self._committer.recover()
+            return self._log.since(since)
+        except OSError:
+            return None
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Close the files of the lock and of the change log.  The store may be used again all the same."""
+        self._lock.close(self._log.file, self._committer.folder)
+
+    def backup(self, destination: str | os.PathLike[str]) -> None:
+        """Copy every version of every record, as one moment has them, into a new folder for another store to open.
+
+        Writers wait while the files are copied, not while the copy is brought to the disk.  A transaction that is open
+        in this thread is not in it.
+
+        Raises:
+            StoreError: there is something at ``destination`` other than an empty folder, a version cannot be read, or
+                the disk failed; ``destination`` is not made then.
+        """
+        with new_folder(Path(destination)) as folder, self.transaction():
+            copy_records(self._root, folder)
 
 
 @contextmanager
@@ -339,18 +378,19 @@ def _left_out_if_damaged() -> Iterator[None]:
             raise
 
 
-def _entries(folder: Path) -> _Paths:
-    return list(folder.iterdir())
-
-
-def _read(path: Path) -> bytes:
-    with os.fdopen(os.open(path, _READ_FLAGS), "rb") as file:
-        return file.read()
-
-
-def _name(number: int) -> str:
-    return f"{number:06d}.json"
-
-
-def _is_version(name: str) -> bool:
-    return _VERSION.fullmatch(name) is not None and name == _name(int(name[:-5])) and name != _name(0)
+def _may_match(data: bytes, state: RecordState | None, kind: RecordType | None, tag: str | None) -> bool:
+    """Whether the record in ``data`` can pass the filters of ``list``; a look at the JSON, without building it."""
+    if state is None and kind is None and tag is None:
+        return True
+    try:
+        wire: Any = parse_json(data, "the file")
+    except RecordError:
+        return True  # reading it says what is wrong
+    if not isinstance(wire, dict):
+        return True
+    tags = wire.get("tags", ())
+    return (
+        (state is None or wire.get("state", state) == state)
+        and (kind is None or wire.get("type", kind) == kind)
+        and (tag is None or not isinstance(tags, list) or tag in tags)
+    )

@@ -1,28 +1,34 @@
 """One writer at a time, over threads and processes (SPEC section 16).
 
 A lock file is locked, never removed: removing it would let two processes hold locks on two files of one name.  The
-operating system frees the lock of a process that dies.
+operating system frees the lock of a process that dies.  Beside it lies one more, ``lock.next``, which whoever wants the
+lock holds while waiting for it, so that a writer that comes back at once queues behind those who waited.
+
+Both files stay open between two locks, since opening one costs as much as everything else here.
 """
 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from agent_memory.errors import StoreError
-from agent_memory.stores import durable
+from agent_memory.errors import ArgumentError, ArgumentTypeError, StoreError
+
+from . import durable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ProcessLock"]
+__all__ = ["ProcessLock", "check_timeout"]
 
 _FIRST_WAIT: Final = 0.0005
-_LONGEST_WAIT: Final = 0.02
+_LONGEST_WAIT: Final = 0.005
+_LONGEST_TIMEOUT: Final = 86_400
 _HELD: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 
 
@@ -31,27 +37,41 @@ class ProcessLock:
 
     Args:
         path: the lock file; it and its folder are made when the lock is first taken.
-        timeout: seconds to wait for another holder, 0 or more.
+        timeout: seconds to wait for another holder, 0 to 86,400.
+
+    Raises:
+        ArgumentError: a timeout outside that range, or of another type.
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
         self._path = path
-        self._timeout = timeout
+        self._timeout = check_timeout(timeout)
+        self._turn = path.with_name(f"{path.name}.next")
+        self._files = {name: durable.KeptFile(name) for name in (path, self._turn)}
         self._thread = threading.RLock()
+        self._owner: int | None = None
         self._depth = 0
         self._descriptor = -1
 
-    def acquire(self) -> bool:
-        """Take the lock; True when this thread did not hold it before.
+    @property
+    def mine(self) -> bool:
+        """Whether the calling thread holds the lock."""
+        return self._owner == threading.get_ident()
+
+    def acquire(self, *, wait: bool = True) -> bool:
+        """Take the lock; True when this thread did not hold it before.  Without ``wait`` it is had at once or not.
 
         Raises:
             StoreError: another thread or process holds it for longer than the timeout, or the file cannot be opened.
         """
-        if not self._thread.acquire(timeout=self._timeout):
+        timeout = self._timeout if wait else 0
+        deadline = time.monotonic() + timeout
+        if not self._thread.acquire(timeout=timeout):
             raise self._busy("another thread")
         try:
             if self._depth == 0:
-                self._descriptor = self._lock_file()
+                self._descriptor = self._lock_file(deadline)
+                self._owner = threading.get_ident()
             self._depth += 1
         except BaseException:
             self._thread.release()
@@ -63,42 +83,69 @@ class ProcessLock:
         self._depth -= 1
         try:
             if self._depth == 0:
+                self._owner = None
                 descriptor, self._descriptor = self._descriptor, -1
-                try:
-                    _unlock(descriptor)  # closing alone would leave it locked by a child forked meanwhile
-                finally:
-                    os.close(descriptor)
+                _unlock(descriptor)
         finally:
             self._thread.release()
 
-    def _lock_file(self) -> int:
+    def _lock_file(self, deadline: float) -> int:
         try:
-            durable.make_dir(self._path.parent)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+            turn = self._take(self._turn, deadline)
+            try:
+                return self._take(self._path, deadline)
+            finally:
+                _unlock(turn)
         except OSError as error:
             raise durable.failure(error, f"cannot write to {self._path.parent.parent}") from error
-        deadline = time.monotonic() + self._timeout
-        wait = _FIRST_WAIT
+
+    def close(self, *others: durable.KeptFile) -> None:
+        """Close its files, and ``others`` that are used under it.  All can be used again all the same."""
+        with self._thread:
+            if self._depth == 0:
+                for file in (*self._files.values(), *others):
+                    file.close()
+
+    def _open(self, path: Path) -> int:
         try:
-            while not (locked := _try_lock(descriptor)) and time.monotonic() < deadline:
-                time.sleep(wait)
-                wait = min(wait * 2, _LONGEST_WAIT)
-        except OSError as error:
-            os.close(descriptor)
-            raise durable.failure(error, f"cannot lock {self._path}") from error
-        except BaseException:
-            os.close(descriptor)
-            raise
-        if not locked:
-            os.close(descriptor)
-            raise self._busy("another process")
-        return descriptor
+            return durable.open_lock(path)
+        except FileNotFoundError:  # the first writer
+            if durable.make_dir(self._path.parent):
+                durable.sync_dir(self._path.parent.parent)
+            return durable.open_lock(path)
+
+    def _take(self, path: Path, deadline: float) -> int:
+        """Lock a file, trying until the time is over, and at least once; its descriptor."""
+        file, wait = self._files[path], _FIRST_WAIT
+        while True:
+            descriptor = file.descriptor(self._open)
+            if _try_lock(descriptor):
+                if os.fstat(descriptor).st_nlink:
+                    return descriptor
+                file.close()  # somebody removed the file: a lock on it keeps nobody out
+                continue
+            if not os.fstat(descriptor).st_nlink:
+                file.close()
+                continue
+            if time.monotonic() >= deadline:
+                raise self._busy("another process")
+            time.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
 
     def _busy(self, holder: str) -> StoreError:
         return StoreError(
             f"{holder} has been writing to {self._path.parent.parent} for {self._timeout:g} s; "
             "nothing was written: try again, or end the one that hangs"
         )
+
+
+def check_timeout(timeout: object) -> float:
+    """``timeout`` when it is a number of seconds a writer may wait, 0 to 86,400; else an ArgumentError."""
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise ArgumentTypeError(f"timeout must be a number of seconds, not {type(timeout).__name__}")
+    if not (math.isfinite(timeout) and 0 <= timeout <= _LONGEST_TIMEOUT):
+        raise ArgumentError(f"timeout must be 0 to {_LONGEST_TIMEOUT:,} seconds, not {timeout}")
+    return timeout
 
 
 if sys.platform == "win32":

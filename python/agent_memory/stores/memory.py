@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_memory.ports import RecordStore, check_append, check_id, matches, unknown_id
 from agent_memory.records import MemoryRecord, RecordState, RecordType
-from agent_memory.stores.payload import check_record
+
+from .payload import check_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
 __all__ = ["InMemoryRecordStore"]
+
+_REMEMBERED: Final = 100_000
+"""Changes at least that are remembered; a cursor older than what is remembered is answered as too old."""
 
 _Undo: TypeAlias = "list[tuple[str, tuple[MemoryRecord, ...] | None]]"
 """What a transaction changed, oldest first: the id, and its versions before; None for an id that was new."""
@@ -27,6 +32,10 @@ class InMemoryRecordStore(RecordStore):
         self._versions: dict[str, tuple[MemoryRecord, ...]] = {}
         self._lock = threading.RLock()
         self._undo: _Undo | None = None
+        self._generation = secrets.token_hex(8)
+        self._changed: list[str] = []
+        self._forgotten = 0
+        self._told = False
 
     def put(self, record: MemoryRecord) -> None:
         with self._lock:
@@ -59,6 +68,18 @@ class InMemoryRecordStore(RecordStore):
         with self._lock:
             return {record_id: held[-1] for record_id in wanted if (held := self._versions.get(record_id))}
 
+    def changes(self, since: str | None = None) -> tuple[str, tuple[str, ...] | None]:
+        with self._lock:
+            self._told = self._told or self._undo is not None
+            cursor = f"{self._generation} {self._end()}"
+            generation, _, number = (since or "").partition(" ")
+            if generation != self._generation or not number.isdecimal() or len(number) > 18:
+                return cursor, None
+            start = int(number) - self._forgotten
+            if not 0 <= start <= len(self._changed):
+                return cursor, None
+            return cursor, tuple(dict.fromkeys(self._changed[start:]))
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Keeps other threads out; when the block raises, what it wrote is taken back."""
@@ -66,7 +87,7 @@ class InMemoryRecordStore(RecordStore):
             outermost = self._undo is None
             if self._undo is None:
                 self._undo = []
-            undo, mark = self._undo, len(self._undo)
+            undo, mark, end = self._undo, len(self._undo), self._end()
             try:
                 yield
             except BaseException:
@@ -76,10 +97,11 @@ class InMemoryRecordStore(RecordStore):
                         del self._versions[record_id]
                     else:
                         self._versions[record_id] = before
+                self._forget_since(end)
                 raise
             finally:
                 if outermost:
-                    self._undo = None
+                    self._undo, self._told = None, False
 
     def redact(self, record_id: str, reason: str, *, now: datetime | None = None) -> MemoryRecord:
         """Replace every version of a record by one tombstone, which is returned; the number of versions stays.
@@ -111,3 +133,20 @@ class InMemoryRecordStore(RecordStore):
         if self._undo is not None:
             self._undo.append((record_id, self._versions.get(record_id)))
         self._versions[record_id] = versions
+        self._note(record_id)
+
+    def _end(self) -> int:
+        return self._forgotten + len(self._changed)
+
+    def _forget_since(self, end: int) -> None:
+        """Take changes back.  A cursor that was told of them must not be mistaken for one of later changes."""
+        del self._changed[max(0, end - self._forgotten) :]
+        self._forgotten = min(self._forgotten, end)
+        if self._told:
+            self._generation = secrets.token_hex(8)
+
+    def _note(self, record_id: str) -> None:
+        self._changed.append(record_id)
+        if len(self._changed) >= 2 * _REMEMBERED:
+            del self._changed[:_REMEMBERED]
+            self._forgotten += _REMEMBERED

@@ -6,11 +6,11 @@ I/O, no record, no clock.  ``spec/text.md`` is the rule, this package is its rea
 
 from __future__ import annotations
 
-from agent_memory.text.analyse import Analysis, Item, analyse, core_overlap, stem
-from agent_memory.text.same import same_statement, statements_oppose
-from agent_memory.text.sentences import classify_sentence, split_sentences
-from agent_memory.text.similarity import reaches, trigram_overlap, trigram_similarity, trigrams
-from agent_memory.text.slots import infer_slots, slot_values_clash
+from .analyse import Analysis, Item, analyse, core_overlap, stem
+from .same import same_statement, statements_oppose
+from .sentences import classify_sentence, split_sentences
+from .similarity import reaches, trigram_overlap, trigram_similarity, trigrams
+from .slots import infer_slots, slot_values_clash
 
 __all__ = [
     "Analysis",

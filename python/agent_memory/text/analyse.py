@@ -1,14 +1,17 @@
-"""What a text says, as terms, polarity and the full sequence of items (spec/text.md sections 4 and 5)."""
+"""What a text says, as terms, polarity and the full sequence of items (spec/text.md section 4)."""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, normalize
 
-from agent_memory.text.tokens import Scan, Token, fold, scan
-from agent_memory.text.words import (
+from .chunks import Chunks, capitalised
+from .idioms import denies_nothing
+from .tokens import Scan, Token, fold, lower, scan
+from .words import (
     ARTICLES,
     BEFORE_PARTICIPLE,
     CASED_UNITS,
@@ -20,8 +23,10 @@ from agent_memory.text.words import (
     NEGATORS_OTHER,
     NO_NOUN_FOLLOWS,
     NOT_INFLECTIONS,
+    PREPOSITIONS,
     RUN_NEGATOR,
     STOP_WORDS,
+    TAKES_ARTICLE,
     UNMARKED,
 )
 
@@ -46,7 +51,7 @@ class Analysis:
 
     ``terms``: the content terms in order, stop words and negators dropped (spec/text.md section 4).
     ``core``: the set of terms without the modal frame stems.
-    ``negated``: whether any negator occurs (section 5).
+    ``negated``: whether any negator occurs.
     ``items``: everything said, articles and plain punctuation aside; what ``same_statement`` compares.
     ``bare``: the text itself when it has no terms, else empty.
     """
@@ -94,9 +99,13 @@ def core_overlap(a: Analysis, b: Analysis) -> float:
     return len(a.core & b.core) / together if together else 0.0
 
 
-def capitalised(text: str) -> bool:
-    """Whether ``text`` holds an upper- or title-case letter."""
-    return any(category(char) in ("Lu", "Lt") for char in text)
+def _shouting(scanned: Scan) -> bool:
+    """Whether a text has no lower-case letter at all and two words of capitals or more: its case says nothing."""
+    if any(category(char) == "Ll" for char in scanned.text):
+        return False
+    return (
+        sum(len(token.text) > 1 and token.classes.isalpha() and capitalised(token.text) for token in scanned.tokens) > 1
+    )
 
 
 def _breaks(gap: str, marks: str) -> bool:
@@ -111,10 +120,14 @@ class _Reader:
         self.terms: list[str] = []
         self.items: list[Item] = []
         self.negated = False
-        self.shouting = not any(category(char) == "Ll" for char in scanned.text)
+        self.shouting = _shouting(scanned)
         self._after_auxiliary = False
+        self._chunks = Chunks(scanned.text, scanned.classes)
+        quotes = deque(scanned.quotes)
         skip = False
         for index, token in enumerate(scanned.tokens):
+            while quotes and quotes[0][0] < token.start:
+                self._fixed(quotes.popleft()[1])
             if skip:
                 skip = False
             elif token.kind == "word":
@@ -125,14 +138,17 @@ class _Reader:
                 self._content(token.text, token.text, fixed=True)
             else:
                 self._fixed(token.text)
+        for _, mark in quotes:
+            self._fixed(mark)
 
     # -- what a token adds ------------------------------------------------------------------------------------
 
     def _fixed(self, text: str) -> None:
         self.items.append(Item(text, text, True))
 
-    def _negator(self, text: str) -> None:
-        self.negated = True
+    def _negator(self, text: str, index: int, following: int) -> None:
+        """Adds the negator at ``index``; the token at ``following`` is the first after it."""
+        self.negated = self.negated or not denies_nothing(self.scan, index, following)
         self._fixed(text)
 
     def _content(self, text: str, stemmed: str, *, fixed: bool) -> None:
@@ -140,11 +156,11 @@ class _Reader:
         self.items.append(Item(text, stemmed, fixed))
         self._after_auxiliary = False
 
-    def _stop_word(self, text: str) -> None:
-        self._fixed(FORMS.get(text, text))
-        if text in BEFORE_PARTICIPLE:
+    def _stop_word(self, word: str, text: str) -> None:
+        self._fixed(FORMS.get(word, word) if text == word else text)
+        if word in BEFORE_PARTICIPLE:
             self._after_auxiliary = True
-        elif text not in ("just", "now"):
+        elif word not in ("just", "now"):
             self._after_auxiliary = False
 
     def _run(self, run: str) -> None:
@@ -160,45 +176,60 @@ class _Reader:
 
     def _word(self, index: int, token: Token) -> bool:
         """Adds a word; true when the next token belonged to it (the t of n't, the longer of no longer)."""
-        word = fold(token.text)
+        word = lower(token.text)
         if word.endswith("n") and self._followed_by(token, "'t"):
             base = word[:-1]
             self._plain(index, token, CONTRACTED.get(base, base))
-            self._negator("not")
+            self._negator("not", index, index + 2)
             return True
         if word in UNMARKED:
             self._plain(index, token, UNMARKED[word])
-            self._negator("not")
+            self._negator("not", index, index + 1)
         elif word == "no" and self._next_text(index) == "longer":
-            self._negator("no longer")
+            self._negator("no longer", index, index + 2)
             return True
         elif self._negates(word, token):
-            self._negator(word)
+            self._negator(self._written(index, token, word), index, index + 1)
         else:
             self._plain(index, token, word)
         return False
 
     def _plain(self, index: int, token: Token, word: str) -> None:
-        if word in ARTICLES and (word != "a" or self._is_article(index, token)):
+        text = self._written(index, token, word)
+        if word in ARTICLES and (self._is_article(index, token) if word == "a" else text == word):
             return
         if word in CASED_WORDS and token.text.isupper() and not self.shouting:
             self._content(token.text, word, fixed=True)
         elif word == "am" and self._after_number(index, token):  # the time of day
-            self._content(word, word, fixed=True)
-        elif word in STOP_WORDS and word != "a":
-            self._stop_word(word)
+            self._content(text, word, fixed=True)
+        elif word in STOP_WORDS and word not in ARTICLES:
+            self._stop_word(word, text)
         elif unit := self._unit(index, token):
-            number = word.removesuffix(unit.casefold())
-            self._content(number + unit, number + unit, fixed=True)
+            number = fold(token.text[: -len(unit)])
+            self._content(text[: -len(unit)] + unit, number + unit, fixed=True)
         elif "0" in token.classes or not token.classes.isalpha():
-            self._content(word, word, fixed=True)
+            self._content(text, fold(word), fixed=True)
         else:
             fixed = (
                 capitalised(token.text)
                 or word in NOT_INFLECTIONS
                 or (self._after_auxiliary and word.endswith(("ed", "ing")))
+                or self._chunks.at(token.start).code
             )
-            self._content(word, stem(word), fixed=fixed)
+            self._content(text, stem(fold(word)), fixed=fixed)
+
+    def _written(self, index: int, token: Token, word: str) -> str:
+        """``word``, or the token as written where its case is its meaning: in code, in a name like WHO, in a letter."""
+        if word != lower(token.text):
+            return word  # the verb of a contraction
+        chunk = self._chunks.at(token.start)
+        if chunk.letter:
+            free = index == 0 and word in ("a", "i")
+        elif chunk.code:
+            free = index == 0 and chunk.initial
+        else:
+            free = self.shouting or not chunk.capitals
+        return word if free else token.text
 
     # -- how a word is read -----------------------------------------------------------------------------------
 
@@ -209,7 +240,7 @@ class _Reader:
 
     def _next_text(self, index: int) -> str:
         following = self.scan.tokens[index + 1 : index + 2]
-        return fold(following[0].text) if following else ""
+        return lower(following[0].text) if following else ""
 
     def _negates(self, word: str, token: Token) -> bool:
         classes, start, end = self.scan.classes, token.start, token.end
@@ -223,20 +254,46 @@ class _Reader:
         return word in NEGATORS_OTHER and not abbreviation
 
     def _is_article(self, index: int, token: Token) -> bool:
-        """Whether this "a" is an article: a noun phrase follows it at once, and it is no capital inside a sentence."""
+        """Whether this "a" is an article: it begins a noun phrase where one may begin; no capital inside a sentence."""
         tokens, classes = self.scan.tokens, self.scan.classes
-        if index + 1 >= len(tokens) or _breaks(self.scan.text[token.end : tokens[index + 1].start], ".,:;!?)"):
+        if self._chunks.at(token.start).code or not self._begins_noun_phrase(index, token):
             return False
-        following = tokens[index + 1]
-        if following.kind not in ("word", "run"):
-            return False
-        word = fold(following.text)
-        if word in NO_NOUN_FOLLOWS or word in NEGATORS_ENGLISH:
-            return False
-        if token.text == "a" or self.shouting or index == 0:
+        if index == 0:
             return True
         before = tokens[index - 1]
-        return before.text == "?" or _breaks(classes[before.end : token.start], ".!?:\n")
+        begins = before.text == "?" or _breaks(classes[before.end : token.start], ".!?:\n")
+        if token.text != "a" and not self.shouting and not begins:
+            return False
+        word = lower(before.text)
+        return (
+            begins
+            or _breaks(classes[before.end : token.start], ",;x")
+            or word in STOP_WORDS
+            or word in NEGATORS_ENGLISH
+            or stem(word) in TAKES_ARTICLE
+            or (word == "t" and classes[before.start - 1 : before.start] == "'")
+        )
+
+    def _begins_noun_phrase(self, index: int, token: Token) -> bool:
+        following = self.scan.tokens[index + 1 : index + 3]
+        if not following or _breaks(self.scan.text[token.end : following[0].start], ".,:;!?)"):
+            return False
+        if following[0].kind != "word":
+            return following[0].kind == "run"
+        word = lower(following[0].text)
+        if word in NO_NOUN_FOLLOWS or word in NEGATORS_ENGLISH:
+            return False
+        if capitalised(word if self.shouting else following[0].text) or not following[0].classes.isalpha():
+            return True
+        plural = word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in NOT_INFLECTIONS
+        if plural and not (index and lower(self.scan.tokens[index - 1].text) in PREPOSITIONS):
+            return False  # "a blocks b"
+        if not word.endswith("ed"):
+            return True
+        if len(following) < 2 or following[1].kind not in ("word", "run"):
+            return False  # "a failed"
+        gap = self.scan.text[following[0].end : following[1].start]
+        return not (_breaks(gap, ".,:;!?)") or lower(following[1].text) in STOP_WORDS | NEGATORS_ENGLISH)
 
     def _unit(self, index: int, token: Token) -> str:
         """The unit, as written, that ends this word directly after a number ("5MB", "5 MB"); else empty."""

@@ -1,4 +1,4 @@
-"""Whether two analysed texts say the same, and whether they oppose each other (spec/text.md sections 5 and 6)."""
+"""Whether two analysed texts say the same, and whether they oppose each other (spec/text.md section 5)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_memory.text.analyse import Analysis, Item
+    from .analyse import Analysis, Item
 
 _SIBILANT = ("s", "x", "z", "ch", "sh", "o")
 # One syllable ending consonant, vowel, consonant doubles its last letter ("planned"): an undoubled -ed or -ing form

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from agent_memory.text.tokens import fold, scan
-from agent_memory.text.words import (
+from .tokens import fold, scan
+from .words import (
     IRREGULAR_PAST,
     MODALS,
     NO_VERB_AFTER,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from unicodedata import category
 
-from agent_memory.text.analyse import analyse
-from agent_memory.text.sentences import split_sentences
-from agent_memory.text.tokens import fold, prepare, scan
-from agent_memory.text.words import (
+from .analyse import analyse
+from .sentences import split_sentences
+from .tokens import fold, prepare, scan
+from .words import (
     ADVERBS,
     CONDITIONS,
     COPULAS,
@@ -61,8 +62,15 @@ def slot_values_clash(x: str, y: str) -> bool:
     return True
 
 
-def _runs(value: str) -> list[str]:
-    return [fold(token.text) for token in scan(value).tokens if token.kind != "mark"]
+def _runs(value: str) -> tuple[str, ...]:
+    return _remembered_runs(value) if len(value) <= _LONGEST else _read_runs(value)
+
+
+def _read_runs(value: str) -> tuple[str, ...]:
+    return tuple(fold(token.text) for token in scan(value).tokens if token.kind != "mark")
+
+
+_remembered_runs = lru_cache(maxsize=4096)(_read_runs)
 
 
 def _slot(sentence: str) -> tuple[str, str] | None:

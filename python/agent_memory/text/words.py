@@ -54,6 +54,25 @@ NEGATORS_OTHER = _words(
     "لا ليس ليست ليسوا لست لم لن غير بدون نہیں نہ مت بغیر"
 )
 
+# Sequences that hold a negator and deny nothing.  They change the polarity only; their words are compared like others.
+IDIOMS = tuple(
+    tuple(idiom.split())
+    for idiom in (
+        "no doubt", "no wonder", "no matter", "no problem", "no worries", "not only", "not merely", "not to mention",
+        "nothing but", "none other than", "never mind", "without fail", "without doubt", "without a doubt",
+    )
+)  # fmt: skip
+# "There is no problem" denies one.
+DENIED_AFTER = COPULAS | frozenset({"has", "have", "had"})
+SPEAKERS = _words("i we you they he she")
+BEFORE_IDIOM = _words("just really simply")
+
+# Verbs after which "a" begins what the verb is about, by stem; after another word ("plan a") it may be a name.
+TAKES_ARTICLE = _words(
+    "add becom buy contain creat expect find get got giv includ keep kept lik mad mak need prefer provid receiv requir "
+    "return send sent tak took us want writ wrot"
+)
+
 # "n't" after these bases; the same words typed without the apostrophe.
 CONTRACTED = {"ca": "can", "wo": "will", "sha": "shall"}
 UNMARKED = {

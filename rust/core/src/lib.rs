@@ -10,10 +10,10 @@ pub mod decimal;
 pub mod digest;
 pub mod error;
 pub mod escape;
-pub mod frozen;
 pub mod normal;
 pub mod signature;
 pub mod sink;
+pub mod unicode14;
 
 /// The number of the contract between this binary and the Python package. It grows whenever a function
 /// of the binary changes its meaning, so that a stale build is noticed on import.

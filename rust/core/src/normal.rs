@@ -1,10 +1,10 @@
-//! Normalisation of text: NFC as Unicode 14.0 defines it, whatever the tables in use (see [`crate::frozen`]).
+//! Normalisation of text: NFC as Unicode 14.0 defines it, whatever the tables in use (see [`crate::unicode14`]).
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::frozen::is_inert;
+use crate::unicode14::is_inert;
 
 /// The Unicode version of the tables in use, such as `17.0.0`.
 #[must_use]

@@ -1,6 +1,6 @@
 //! What this binary is.
 
-use agent_memory_core::{BOUNDARY, VERSION, frozen, normal};
+use agent_memory_core::{BOUNDARY, VERSION, normal, unicode14};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -12,6 +12,6 @@ pub fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     info.set_item("boundary", BOUNDARY)?;
     info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     info.set_item("unicode", normal::tables_version())?;
-    info.set_item("nfc", frozen::NFC_VERSION)?;
+    info.set_item("nfc", unicode14::NFC_VERSION)?;
     Ok(info)
 }

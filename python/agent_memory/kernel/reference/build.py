@@ -6,7 +6,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from agent_memory.kernel.boundary import BOUNDARY
-from agent_memory.kernel.reference.frozen import NFC_VERSION
+
+from .unicode14 import NFC_VERSION
 
 if TYPE_CHECKING:
     from agent_memory._native import _BuildInfo

@@ -1,4 +1,4 @@
-"""Canonical JSON: one value, one sequence of bytes (SPEC, canonical JSON).
+"""Canonical JSON: one value, one sequence of bytes (spec/kernel.md, Canonical JSON).
 
 Every string and key is normalised first, then the keys of an object are sorted by code point, then text is escaped.
 The other order is a trap: normalising escaped text lets a combining mark compose with the ``n`` of an escaped newline.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from agent_memory.kernel.reference import refusal
-from agent_memory.kernel.reference.decimal import decimal
-from agent_memory.kernel.reference.escape import quoted
-from agent_memory.kernel.reference.normal import has_surrogate, normalised
-from agent_memory.kernel.reference.refusal import MAX_DEPTH, Path
+from . import refusal
+from .decimal import decimal
+from .escape import quoted
+from .normal import has_surrogate, normalised
+from .refusal import MAX_DEPTH, Path
 
 __all__ = ["canonical_json", "canonical_json_many", "digest", "digest_many"]
 

@@ -1,4 +1,4 @@
-"""Integers of any size in decimal, by divide and conquer (SPEC, canonical JSON).
+"""Integers of any size in decimal, by divide and conquer (spec/kernel.md, Bytes).
 
 The interpreter refuses to print integers above a limit, never set below 640 digits.  A number is therefore cut in two
 at a power of ten until its parts are shorter than that.

@@ -1,4 +1,4 @@
-"""Strict Ed25519 verification, after RFC 8032 with the choices it leaves open made (SPEC, signature checks).
+"""Strict Ed25519 verification, after RFC 8032 with the choices it leaves open made (spec/kernel.md, Signature checks).
 
 A signature holds when its scalar is below the group order, its point and the key are encoded canonically and not of
 small order, and the equation without cofactor holds.  Verification only: nothing here is secret, so nothing has to

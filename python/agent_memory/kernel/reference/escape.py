@@ -1,4 +1,4 @@
-"""Text in quotes, escaped as JSON needs and no further (SPEC, canonical JSON)."""
+"""Text in quotes, escaped as JSON needs and no further (spec/kernel.md, Bytes)."""
 
 from __future__ import annotations
 

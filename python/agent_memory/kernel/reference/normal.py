@@ -1,12 +1,13 @@
-"""Normalisation of text: NFC as Unicode 14.0 defines it, whatever the interpreter's tables (SPEC, canonical JSON)."""
+"""NFC as Unicode 14.0 defines it, whatever the interpreter's tables (spec/kernel.md, Normalisation)."""
 
 from __future__ import annotations
 
 import unicodedata
 
 from agent_memory.errors import RecordTypeError
-from agent_memory.kernel.reference import refusal
-from agent_memory.kernel.reference.frozen import INERT_RUNS
+
+from . import refusal
+from .unicode14 import INERT_RUNS
 
 __all__ = ["nfc", "normalised"]
 

@@ -1,4 +1,4 @@
-"""How a value is refused: the messages, and the path to the place (SPEC, canonical JSON).
+"""How a value is refused: the messages, and the path to the place (spec/kernel.md, Refusals).
 
 A path is a tuple of keys and indexes from the outermost value inwards.  It names keys, never a value's text.
 """
@@ -9,7 +9,8 @@ import re
 from typing import Final, TypeAlias
 
 from agent_memory.errors import RecordError, RecordTypeError, RecordValueError
-from agent_memory.kernel.reference.escape import quoted
+
+from .escape import quoted
 
 __all__ = [
     "MAX_DEPTH",

@@ -1,4 +1,4 @@
-"""``seal``: the one call made for each record that is built (SPEC, canonical JSON)."""
+"""``seal``: the one call made for each record that is built (spec/kernel.md, Canonical JSON)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from agent_memory.errors import RecordTypeError
-from agent_memory.kernel.reference.canonical import canonical_json, digest
-from agent_memory.kernel.reference.normal import normalised
+
+from .canonical import canonical_json, digest
+from .normal import normalised
 
 __all__ = ["seal"]
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from agent_memory.errors import AgentMemoryError
 from agent_memory.lifecycle import begin_transition
 from agent_memory.records import MemoryRecord, RecordState, RecordType
 
 from .candidates import candidate_pairs
-from .operators import ContradictionOperator, HeuristicContradictionOperator, candidates_of
+from .operators import ContradictionOperator, candidates_of, disputes_all
 from .validation import check_dispute
 from .workspace import Workspace, told
 
@@ -27,7 +28,7 @@ _LATER: Final = "deferred: a side is in another dispute since this pass; it is l
 def open_disputes(workspace: Workspace, operator: ContradictionOperator) -> None:
     """Offer the operator its candidate pairs of facts and of procedures, and open the disputes it proposes."""
     kind = candidates_of(operator)
-    certain = type(operator) is HeuristicContradictionOperator  # it disputes every pair it is shown
+    certain = disputes_all(operator)
     deferred = left_out = 0
     for _, _, records in workspace.groups(RecordType.FACT, RecordType.PROCEDURE):
         pairs = candidate_pairs(kind, records, threshold=workspace.config.near_dup_threshold)
@@ -48,7 +49,12 @@ def open_disputes(workspace: Workspace, operator: ContradictionOperator) -> None
                 if deferred <= LISTED:
                     workspace.refuse(_NAME, f"pair {a.id} {b.id}", _LATER)
                 continue
-            workspace.stage(*begin_transition(a, b, reason=reason, now=workspace.now))
+            try:
+                sides = begin_transition(a, b, reason=reason, now=workspace.now)
+            except AgentMemoryError as error:
+                workspace.refuse(_NAME, f"pair {a.id} {b.id}", told(error))
+                continue
+            workspace.stage(*sides)
             workspace.act(
                 _NAME,
                 "transition",

@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
 from agent_memory.lifecycle import supersede
+from agent_memory.lineage import event_day, same_source
 from agent_memory.records import MemoryRecord, RecordState, RecordType
 
-from .values import folds_into, precedence, same_source, summed_standing
+from .values import folds_into, precedence, summed_standing
 from .workspace import Workspace
 
 __all__ = ["fold", "merge_exact_duplicates"]
@@ -68,9 +69,8 @@ def fold(
 
 
 def _content(record: MemoryRecord) -> Hashable:
-    """What makes two records of one scope and type copies; an event of another day is another event."""
-    day = record.event_time.date() if record.type is RecordType.EPISODE else None
-    return (record.body, tuple(sorted(record.slots.items())), day)
+    """What makes two records of one scope and type copies."""
+    return (record.body, tuple(sorted(record.slots.items())), event_day(record))
 
 
 def _keepers(equal: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, list[MemoryRecord]]]:

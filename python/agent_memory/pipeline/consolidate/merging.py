@@ -6,18 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agent_memory.extension import Extension, Scope
-from agent_memory.pipeline.scoping import CONSOLIDATION, ConsolidationScope
+from agent_memory.extension import ConsolidationScope, Extension, Scope
+from agent_memory.fields import CONSOLIDATION
 from agent_memory.records import MemoryRecord, Provenance, RecordType
 
 from .values import common, strength, summed_standing, united
 
-__all__ = ["absorbed", "is_merge", "merged", "stand_in"]
-
-
-def is_merge(record: MemoryRecord) -> bool:
-    """Whether a record was made by merging others."""
-    return record.provenance.kind == CONSOLIDATION and record.type is not RecordType.RULE and bool(record.replaces)
+__all__ = ["absorbed", "merged", "stand_in"]
 
 
 def merged(

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError, ProposalError
 from agent_memory.lifecycle import supersede
+from agent_memory.lineage import is_merge
 from agent_memory.records import MemoryRecord, RecordState, RecordType
 
 from .candidates import candidate_pairs
 from .exact import fold
-from .merging import absorbed, is_merge, merged, stand_in
-from .operators import NearDupOperator, TrigramNearDupOperator, candidates_of
+from .merging import absorbed, merged, stand_in
+from .operators import NearDupOperator, TrigramNearDupOperator, candidates_of, keeps_words
 from .validation import check_merge
 from .values import precedence, strength
 from .workspace import Group, Workspace, told
@@ -58,7 +59,7 @@ class _Merging:
     def __init__(self, workspace: Workspace, operator: NearDupOperator, group: Group) -> None:
         self._workspace = workspace
         self._operator = operator
-        self._selects = type(operator) is TrigramNearDupOperator  # it keeps words that are there and writes none
+        self._selects = keeps_words(operator)
         self._scope, _, self._records = group
         self._clusters = [_Cluster([position], record, record) for position, record in enumerate(self._records)]
         self._pending_ids: dict[str, None] = {}

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from math import inf, isnan
-from typing import Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from agent_memory.errors import ArgumentError, ArgumentTypeError
-from agent_memory.pipeline.scoping import CONSOLIDATION
+from agent_memory.fields import CONSOLIDATION, CORRECTION_KIND
 from agent_memory.proposals import Proposal, ProposalKind
 from agent_memory.records import MemoryRecord, Provenance, RecordType
 from agent_memory.text import analyse, reaches, same_statement, trigram_overlap
@@ -35,10 +35,9 @@ __all__ = [
     "TrigramNearDupOperator",
     "candidates_of",
     "default_operators",
+    "disputes_all",
+    "keeps_words",
 ]
-
-CORRECTION_KIND: Final = "correction"
-"""``provenance.kind`` of what somebody said to put a record right."""
 
 _CLAIMS: Final = (RecordType.FACT, RecordType.PROCEDURE)
 
@@ -63,6 +62,7 @@ class NearDupOperator(ABC):
     """
 
     candidates: Candidates = Candidates.RELATED
+    _keeps_words: ClassVar[bool] = False
 
     @abstractmethod
     def propose_merge(self, a: MemoryRecord, b: MemoryRecord, *, now: datetime) -> Proposal | None:
@@ -73,6 +73,7 @@ class ContradictionOperator(ABC):
     """Proposes a dispute between two records that cannot both hold; ``candidates`` as :class:`NearDupOperator`."""
 
     candidates: Candidates = Candidates.RELATED
+    _disputes_all: ClassVar[bool] = False
 
     @abstractmethod
     def propose_contradiction(self, a: MemoryRecord, b: MemoryRecord) -> Proposal | None:
@@ -99,14 +100,29 @@ class TrigramNearDupOperator(NearDupOperator):
         ArgumentError: a threshold that is no number, or not a number at all (NaN).
     """
 
+    candidates = Candidates.SAME_TERMS
+    _keeps_words = True
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """A subclass judges for itself: what holds of this class's judgement is not inherited."""
+        super().__init_subclass__(**arguments)
+        if cls._keeps_words:
+            cls._keeps_words = False
+            _declare_anew(cls, TrigramNearDupOperator)
+
     def __init__(self, *, threshold: float = 0.6, lossless: bool = True) -> None:
         self.threshold = _threshold(threshold, "threshold")
         self.lossless = lossless
-        self.candidates = Candidates.SAME_TERMS if lossless else Candidates.SIMILAR
+        if self._keeps_words and not lossless:
+            self.candidates = Candidates.SIMILAR
 
     def propose_merge(self, a: MemoryRecord, b: MemoryRecord, *, now: datetime) -> Proposal | None:
         """As the class says; the record has the words of the stronger side, or of the one that has a key."""
-        if a.type is not b.type or not reaches(*trigram_overlap(a.body, b.body), self.threshold):
+        if (
+            a.type is not b.type
+            or a.type is RecordType.RULE
+            or not reaches(*trigram_overlap(a.body, b.body), self.threshold)
+        ):
             return None
         if self.lossless and not _loses_nothing(a, b):
             return None
@@ -129,6 +145,14 @@ class HeuristicContradictionOperator(ContradictionOperator):
     """Disputes two facts, or two procedures, of which one denies the other or gives one slot or key another value."""
 
     candidates = Candidates.OPPOSED
+    _disputes_all = True
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """A subclass judges for itself: what holds of this class's judgement is not inherited."""
+        super().__init_subclass__(**arguments)
+        if cls._disputes_all:
+            cls._disputes_all = False
+            _declare_anew(cls, HeuristicContradictionOperator)
 
     def propose_contradiction(self, a: MemoryRecord, b: MemoryRecord) -> Proposal | None:
         if a.type is not b.type or a.type not in _CLAIMS:
@@ -185,11 +209,24 @@ class ConsolidationConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationOperators:
-    """The operators of a consolidation; without ``resolver``, disputes stay open."""
+    """The operators of a consolidation; without ``resolver``, disputes stay open.
+
+    Raises:
+        ArgumentTypeError: an operator that is none of its kind.
+    """
 
     near_dup: NearDupOperator = field(default_factory=TrigramNearDupOperator)
     contradiction: ContradictionOperator = field(default_factory=HeuristicContradictionOperator)
     resolver: ResolutionOperator | None = None
+
+    def __post_init__(self) -> None:
+        for name, operator, kind in (
+            ("near_dup", self.near_dup, NearDupOperator),
+            ("contradiction", self.contradiction, ContradictionOperator),
+            ("resolver", self.resolver, ResolutionOperator),
+        ):
+            if not isinstance(operator, kind) and not (name == "resolver" and operator is None):
+                raise ArgumentTypeError(f"{name} must be a {kind.__name__}, not {type(operator).__name__}")
 
     @classmethod
     def without_resolver(cls, config: ConsolidationConfig | None = None) -> Self:
@@ -207,28 +244,32 @@ def default_operators(config: ConsolidationConfig | None = None) -> Consolidatio
 
 
 def candidates_of(operator: NearDupOperator | ContradictionOperator) -> Candidates:
-    """The pairs an operator wants: what it declares itself, never what it inherits from a default operator.
+    """The pairs an operator wants.
 
     Raises:
         ArgumentError: it declares something that is no :class:`Candidates`.
     """
-    kind = type(operator)
-    if kind in _DEFAULTS:
-        return operator.candidates
-    declared = not isinstance(operator, _DEFAULTS) and "candidates" in vars(operator)
-    for ancestor in kind.__mro__:
-        if ancestor in _DEFAULTS:
-            break
-        declared = declared or "candidates" in vars(ancestor)
-    if not declared:
-        return Candidates.RELATED
     try:
-        return Candidates(operator.candidates)
+        return Candidates(getattr(operator, "candidates", Candidates.RELATED))
     except ValueError:
-        raise ArgumentError(f"{kind.__name__}.candidates must be one of {', '.join(Candidates)}") from None
+        name = type(operator).__name__
+        raise ArgumentError(f"{name}.candidates must be one of {', '.join(Candidates)}") from None
 
 
-_DEFAULTS: Final = (TrigramNearDupOperator, HeuristicContradictionOperator)
+def keeps_words(operator: NearDupOperator) -> bool:
+    """Whether an operator only ever chooses between words that are there: its merges need not be built to go on."""
+    return getattr(operator, "_keeps_words", False)
+
+
+def disputes_all(operator: ContradictionOperator) -> bool:
+    """Whether an operator disputes every pair it is shown, so that it need not be asked about a pair that waits."""
+    return getattr(operator, "_disputes_all", False)
+
+
+def _declare_anew(kind: type[NearDupOperator | ContradictionOperator], default: type) -> None:
+    """Undo the declaration of candidates that ``kind`` has from a default operator and not of its own."""
+    if "candidates" not in vars(kind) and kind.candidates is vars(default)["candidates"]:
+        kind.candidates = Candidates.RELATED
 
 
 def _loses_nothing(a: MemoryRecord, b: MemoryRecord) -> bool:

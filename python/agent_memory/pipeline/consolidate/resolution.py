@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from agent_memory.lifecycle import resolve_transition
+from agent_memory.lifecycle import partner_of, resolve_transition
 from agent_memory.ports import RecordStore
 from agent_memory.records import MemoryRecord, RecordState
 
-from .heal import open_dispute
 from .operators import ResolutionOperator
 from .validation import check_winner
 from .workspace import Workspace, told
@@ -22,7 +21,7 @@ def settle_disputes(workspace: Workspace, resolver: ResolutionOperator) -> None:
     """Ask the resolver about every open dispute, in the order of the lesser ids, and write its valid verdicts."""
     disputes: list[tuple[MemoryRecord, MemoryRecord]] = []
     for record in workspace.records.values():
-        partner = open_dispute(workspace, record)
+        partner = partner_of(record, workspace.records.get)
         if partner is not None and record.id < partner.id:
             disputes.append((record, partner))
     for done, (a, b) in enumerate(sorted(disputes, key=lambda pair: pair[0].id)):

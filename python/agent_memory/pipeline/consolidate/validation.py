@@ -7,9 +7,11 @@ refused whole.
 from __future__ import annotations
 
 from agent_memory.errors import ProposalError
-from agent_memory.pipeline.scoping import CONSOLIDATION, ConsolidationScope
+from agent_memory.extension import UNSCOPED, ConsolidationScope
+from agent_memory.fields import CONSOLIDATION
 from agent_memory.proposals import Proposal, ProposalKind
 from agent_memory.records import MemoryRecord, RecordState
+from agent_memory.wire import check_reason
 
 __all__ = ["check_dispute", "check_merge", "check_winner"]
 
@@ -22,7 +24,7 @@ def check_merge(proposal: object, a: MemoryRecord, b: MemoryRecord, scope: Conso
     record = merge.record
     if not isinstance(record, MemoryRecord):
         raise ProposalError("a merge must carry the merged record, and this one has no record")
-    _check_reason(merge.reason)
+    check_reason(merge.reason, "a proposal", ProposalError)
     pair = {a.id, b.id}
     if not record.replaces or not pair.issuperset(record.replaces):
         raise ProposalError("a merge must name one or both sides of the pair in supersedes, and nothing else")
@@ -36,7 +38,7 @@ def check_merge(proposal: object, a: MemoryRecord, b: MemoryRecord, scope: Conso
         raise ProposalError(f"a merged record must have the type of its sides, {a.type}, not {record.type}")
     if record.provenance.kind != CONSOLIDATION:
         raise ProposalError(f"a merged record must have the provenance kind {CONSOLIDATION!r}")
-    if record.scope.consolidation not in ((None, None, None), scope):
+    if record.scope.consolidation not in (UNSCOPED.consolidation, scope):
         raise ProposalError("a merged record must be in the scope of its sides; leave its scope out")
     for name in ("key", "object"):
         if getattr(record, name) not in (None, getattr(a, name), getattr(b, name)):
@@ -56,7 +58,7 @@ def check_dispute(proposal: object, a: MemoryRecord, b: MemoryRecord) -> str:
         raise ProposalError(f"a contradiction operator may only propose transition, not {dispute.kind}")
     if {dispute.target_id, dispute.other_id} != {a.id, b.id}:
         raise ProposalError("a transition must name exactly the candidate pair in target_id and other_id")
-    return _check_reason(dispute.reason)
+    return check_reason(dispute.reason, "a proposal", ProposalError)
 
 
 def check_winner(verdict: object, a: MemoryRecord, b: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord, str]:
@@ -67,16 +69,10 @@ def check_winner(verdict: object, a: MemoryRecord, b: MemoryRecord) -> tuple[Mem
     if winner_id not in (a.id, b.id):
         raise ProposalError("a resolver may not name a winner outside the pair")
     winner, loser = (a, b) if winner_id == a.id else (b, a)
-    return winner, loser, _check_reason(reason)
+    return winner, loser, check_reason(reason, "a proposal", ProposalError)
 
 
 def _proposal(proposal: object) -> Proposal:
     if not isinstance(proposal, Proposal):
         raise ProposalError(f"an operator must return a Proposal or None, not {type(proposal).__name__}")
     return proposal
-
-
-def _check_reason(reason: object) -> str:
-    if not isinstance(reason, str) or not reason.strip():
-        raise ProposalError("a proposal needs a reason: non-empty text")
-    return reason

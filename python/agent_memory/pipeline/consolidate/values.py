@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.extension import MAX_COUNT, Standing
-from agent_memory.pipeline.scoping import CONSOLIDATION
 from agent_memory.records import MemoryRecord
 from agent_memory.text import analyse, slot_values_clash, statements_oppose
 
@@ -22,7 +21,6 @@ __all__ = [
     "folds_into",
     "keyed_value",
     "precedence",
-    "same_source",
     "strength",
     "summed_standing",
     "united",
@@ -53,13 +51,6 @@ def fitting(a: MemoryRecord, b: MemoryRecord) -> bool:
 def agree(x: Mapping[str, Any], y: Mapping[str, Any]) -> bool:
     """Whether no member the two have in common differs."""
     return all(x[name] == y[name] for name in x.keys() & y.keys())
-
-
-def same_source(a: MemoryRecord, b: MemoryRecord) -> bool:
-    """Whether both are erased together: one source and one user.  What was merged from several has no source."""
-    if CONSOLIDATION in (a.provenance.kind, b.provenance.kind):
-        return False
-    return (a.provenance.ref, a.scope.user_id) == (b.provenance.ref, b.scope.user_id)
 
 
 def keyed_value(record: MemoryRecord) -> str:

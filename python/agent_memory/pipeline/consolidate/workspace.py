@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
-from agent_memory.clock import MILLISECOND
+from agent_memory import lineage
 from agent_memory.errors import AgentMemoryError
-from agent_memory.pipeline.ingest import reborn
-from agent_memory.pipeline.report import Action, ConsolidationReport, Rejection
-from agent_memory.pipeline.scoping import ConsolidationScope, effective_scope
+from agent_memory.extension import ConsolidationScope
+from agent_memory.pipeline.report import CONSOLIDATION_ACTIONS, Action, ConsolidationReport, Rejection
+from agent_memory.pipeline.scoping import effective_scope
 from agent_memory.ports import RecordStore
 from agent_memory.records import MemoryRecord, RecordState, RecordType
 
@@ -77,6 +77,11 @@ class Workspace:
         )
         return [(*group, sorted(members[group], key=lambda record: record.id)) for group in order]
 
+    @property
+    def rule_tombstones(self) -> list[MemoryRecord]:
+        """The redacted rules.  They have lost what they said and for whom, not what they were drawn from."""
+        return [record for record in self.records.values() if record.redacted and record.type is RecordType.RULE]
+
     # ------------------------------------------------------------------ writing
 
     def stage(self, *versions: MemoryRecord) -> None:
@@ -95,9 +100,7 @@ class Workspace:
 
     def at_free_id(self, record: MemoryRecord, reserved: Collection[str] = ()) -> MemoryRecord:
         """``record``, born as many milliseconds later as it takes for its id to be free and not ``reserved``."""
-        while record.id in self.records or record.id in reserved:
-            record = reborn(record, record.created_at + MILLISECOND)
-        return record
+        return lineage.at_free_id(record, lambda record_id: record_id in self.records or record_id in reserved)
 
     # ------------------------------------------------------------------ reporting
 
@@ -111,7 +114,8 @@ class Workspace:
         after: Iterable[RecordState],
         reason: str,
     ) -> None:
-        """Report something done."""
+        """Report something done, one of :data:`CONSOLIDATION_ACTIONS`."""
+        assert (pass_name, action) in CONSOLIDATION_ACTIONS
         self._actions.append(
             Action(
                 pass_name=pass_name,

@@ -23,7 +23,7 @@ _HOLDERS = (
     "pipeline.salience",
     "ports",
     "proposals",
-    "recalled",
+    "recall_result",
     "records",
     "search",
     "signing",

@@ -3,7 +3,7 @@
 //! Ids are hashes of normalised text, so they must not depend on which Unicode version a program happens to have. The rule
 //! is NFC of Unicode 14.0. Later versions never change how characters of 14.0 normalise, but they add characters that
 //! combine, decompose or compose. Under the rule those are inert: they stay as they are, and nothing moves or composes
-//! across them. The same table stands in `kernel/reference/frozen.py`; a test compares the two.
+//! across them. The same table stands in `kernel/reference/unicode14.py`; a test compares the two.
 
 /// The Unicode version whose NFC is the rule.
 pub const NFC_VERSION: &str = "14.0.0";

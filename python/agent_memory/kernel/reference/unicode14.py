@@ -1,10 +1,10 @@
-"""The frozen Unicode version of normalisation, and what later versions added to it (SPEC, canonical JSON).
+"""The frozen Unicode version of normalisation, and what later versions added to it (spec/kernel.md, Normalisation).
 
 Ids are hashes of normalised text, so they must not depend on which Unicode version an interpreter has.  The rule is
 NFC of Unicode 14.0.  Later versions never change how characters of 14.0 normalise, but they add characters that
 combine, decompose or compose.  Under the rule those are inert: they stay as they are, and nothing moves or composes
 across them.
-The same table stands in ``rust/core/src/frozen.rs``; a test compares the two.
+The same table stands in ``rust/core/src/unicode14.rs``; a test compares the two.
 """
 
 from __future__ import annotations

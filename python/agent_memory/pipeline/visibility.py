@@ -11,17 +11,16 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from agent_memory.extension import Scope
+from agent_memory.lifecycle import partner_of
 from agent_memory.ports import RecordStore
 from agent_memory.records import MemoryRecord, RecordState
 
 from .scoping import effective_scope, hides, visible
 
-__all__ = ["Sight"]
-
-_LIVE = (RecordState.ACTIVE, RecordState.TRANSITIONAL)
+__all__ = ["Visibility"]
 
 
-class Sight:
+class Visibility:
     """The records a recall may show.
 
     Args:
@@ -67,17 +66,7 @@ class Sight:
 
     def partner(self, record: MemoryRecord) -> MemoryRecord | None:
         """The other side of a record's dispute, when the store has it in the same dispute."""
-        if record.transition is None:
-            return None
-        other = record.transition.other(record.id)
-        partner = self.find([other]).get(other)
-        if (
-            partner is None
-            or partner.transition is None
-            or set(partner.transition.sides) != set(record.transition.sides)
-        ):
-            return None
-        return partner
+        return partner_of(record, lambda record_id: self.find([record_id]).get(record_id))
 
     def predecessors(self, record: MemoryRecord) -> list[tuple[MemoryRecord, str]]:
         """What a record replaced, however far back and however linked, newest first, each with its successor's id."""
@@ -92,7 +81,7 @@ class Sight:
                 if old.id not in seen:
                     seen.add(old.id)
                     waiting.append(old)
-                    if old.state not in _LIVE and self._state_allows(old) and self.may_accompany(old):
+                    if not old.state.is_live and self._state_allows(old) and self.may_accompany(old):
                         found.append((old, successor.id))
         return sorted(found, key=lambda item: (item[0].created_at, item[0].id), reverse=True)
 
@@ -107,7 +96,7 @@ class Sight:
 
     def _is_hidden(self, record: MemoryRecord) -> bool:
         """Whether a value under the same key, in a narrower scope that may be shown, stands for this one."""
-        if record.key is None or record.state not in _LIVE:
+        if record.key is None or not record.state.is_live:
             return False
         return any(
             hides(holder.scope, record.scope) and visible(holder.scope, self._scope)
@@ -137,6 +126,6 @@ class Sight:
     def _holders(self) -> defaultdict[str, list[MemoryRecord]]:
         holders: defaultdict[str, list[MemoryRecord]] = defaultdict(list)
         for record in self._all:
-            if record.key is not None and record.state in _LIVE:
+            if record.key is not None and record.state.is_live:
                 holders[record.key].append(record)
         return holders
