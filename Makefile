@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What is tested a second time on the reference kernel, which must be able to run everything.
 ON_THE_REFERENCE := $(addprefix tests/,test_records.py test_vectors.py test_signing.py test_memory.py test_recall.py \
-	test_consolidate_near.py test_demo.py)
+	test_consolidate_near.py test_demo.py test_text_terms.py test_text_same.py test_text_slots.py test_upkeep.py)
 
 # What the binary is built from; Python files are used where they lie.
 BUILT_FROM := pyproject.toml Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name '*.toml')
@@ -64,7 +64,7 @@ test-long: check-tools .venv/dev
 test-peer: check-tools .venv/dev
 	$(BIN)/python tests/peer_suite/run.py
 
-bench: check-tools .venv/dev
+bench: check-tools .venv/bench
 	set -e; for b in benches/bench_*.py; do echo "== $$b"; $(BIN)/python $$b; done
 
 wheel: check-tools .venv/dev
@@ -82,8 +82,8 @@ check-tools:
 	if [ -z "$(PYTHON)" ]; then say "Python 3.11 or newer. Install it, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; \
 	elif ! "$(PYTHON)" -c '$(ENOUGH)' 2>/dev/null; then say "Python 3.11 or newer; $(PYTHON) is older or does not run. Name another: make PYTHON=… $(MAKECMDGOALS)"; \
 	elif ! "$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null; then say "the venv module of $(PYTHON). Install it (Debian, Ubuntu: apt install python3-venv)"; fi; \
-	for tool in cargo rustc; do $$tool -V >/dev/null 2>&1 || say "$$tool. Install Rust 1.88 or newer, with rustup or from your system's packages"; done; \
-	if rustc -V >/dev/null 2>&1 && ! rustc -V | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 88) }'; then say "Rust 1.88 or newer; this is $$(rustc -V). Update it (rustup update)"; fi; \
+	for tool in cargo rustc; do $$tool -V >/dev/null 2>&1 || say "$$tool. Install Rust 1.89 or newer, with rustup or from your system's packages"; done; \
+	if rustc -V >/dev/null 2>&1 && ! rustc -V | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 89) }'; then say "Rust 1.89 or newer; this is $$(rustc -V). Update it (rustup update)"; fi; \
 	command -v cc >/dev/null 2>&1 || say "a C compiler, which Rust links with. Install one (Debian, Ubuntu: apt install gcc libc6-dev)"; \
 	test -z "$$fail"
 
@@ -106,3 +106,8 @@ check-test-tools: check-tools
 .venv/dev: .venv/made $(BUILT_FROM)
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	@touch .venv/built $@
+
+# The same with what the benchmarks compare with.
+.venv/bench: .venv/made $(BUILT_FROM)
+	$(BIN)/python -m pip install -q -e '.[dev,bench]'
+	@touch .venv/built .venv/dev $@

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from harness import corpus, exit_with, report, require_release
+from harness import exit_with, records, report, require_release
 
-from agent_memory import MemoryRecord, Provenance, RecordType
+from agent_memory import MemoryRecord
 from agent_memory.stores import SQLiteRecordStore
 
 MANY = 20_000
@@ -29,20 +29,6 @@ SINGLE = 800
 GROWTH = 100_000
 BATCH = 1_000
 PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "cache_size=-32768", "wal_autocheckpoint=4000")
-
-
-def records(count: int) -> list[MemoryRecord]:
-    return [
-        MemoryRecord.create(
-            RecordType(item["type"]),
-            item["body"],
-            Provenance(kind="conversation", ref=item["ref"]),
-            tags=item["tags"],
-            created_at=item["created_at"],
-            confidence=item["confidence"],
-        )
-        for item in corpus(count)
-    ]
 
 
 class Raw:

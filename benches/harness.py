@@ -13,7 +13,8 @@ from typing import Any
 
 import notes_corpus
 
-from agent_memory import kernel
+from agent_memory import MemoryRecord, Provenance, RecordType, kernel
+from agent_memory.text import infer_slots
 
 SHARED = Path(os.environ.get("AGENT_MEMORY_SHARED", Path(__file__).parents[2] / "shared"))
 """Folder with data that is no part of the project: another corpus generator, and LoCoMo.  It may be missing."""
@@ -38,6 +39,23 @@ def corpus(count: int, seed: int = 7) -> list[dict[str, Any]]:
     specification.loader.exec_module(module)
     made: list[dict[str, Any]] = module.gen(count, seed)
     return made
+
+
+def records(count: int, *, slots: bool = False, seed: int = 7) -> list[MemoryRecord]:
+    """Records of the corpus, each id once; with the slots their sentences fill, if asked."""
+    made = [
+        MemoryRecord.create(
+            RecordType(item["type"]),
+            item["body"],
+            Provenance(kind="conversation", ref=item["ref"]),
+            slots=infer_slots(item["body"]) if slots and item["infer"] else {},
+            tags=item["tags"],
+            created_at=item["created_at"],
+            confidence=item["confidence"],
+        )
+        for item in corpus(count, seed)
+    ]
+    return list({record.id: record for record in made}.values())
 
 
 def interleaved(

@@ -25,6 +25,7 @@ READING = {
     "status": [],
     "export": ["out.json"],
     "consolidate": [],
+    "similar": [],
     "resolve": ["abcdef", "abcdee", "--reason", "x"],
 }
 HOSTILE = (
@@ -48,6 +49,7 @@ def test_the_commands_are_these() -> None:
         "remember",
         "resolve",
         "show",
+        "similar",
         "status",
     ]
 

@@ -1,4 +1,4 @@
-"""The commands that keep and find: remember, recall, list, show, status, consolidate, resolve, export, load."""
+"""The commands that keep and find: remember, recall, list, show, status, resolve, export, load."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.cli.upkeep import SAID
-from agent_memory.pipeline.report import CONSOLIDATION_ACTIONS
 from cli_runner import Outcome, ok, run
 
 POSTGRES = "The staging database is Postgres 15."
@@ -289,15 +287,7 @@ def test_an_ambiguous_id_names_the_candidates(monkeypatch: pytest.MonkeyPatch) -
     assert "and 2 more" in str(failure.value)
 
 
-# ------------------------------------------------------------------ consolidate, resolve
-
-
-def test_consolidate_reports_what_it_did(place: Path) -> None:
-    remembered(place, POSTGRES)
-    remembered(place, MYSQL)
-    out = ok("--path", place, "consolidate").out
-    assert "disputes opened: 1\n" in out
-    assert ok("--path", place, "consolidate").out.startswith("nothing to consolidate")
+# ------------------------------------------------------------------ resolve
 
 
 def test_resolve_keeps_the_loser_with_the_reason(place: Path, disputed: tuple[str, str]) -> None:
@@ -369,7 +359,3 @@ def test_export_replaces_a_file_only_when_told(place: Path, tmp_path: Path) -> N
     assert outcome.code == 1
     assert "--force" in outcome.err
     assert "not signed" in ok("--path", place, "export", file, "--force").out
-
-
-def test_everything_a_consolidation_does_is_said_in_words() -> None:
-    assert set(SAID) == set(CONSOLIDATION_ACTIONS)

@@ -1,4 +1,4 @@
-"""Candidate pairs: what is exact misses nothing, whatever the blocking does."""
+"""Candidates: what is exact misses nothing, whatever the blocking does."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory import MemoryRecord
+from agent_memory import MemoryRecord, kernel
 from agent_memory.pipeline import Candidates
-from agent_memory.pipeline.consolidate.candidates import candidate_pairs
 from agent_memory.pipeline.consolidate.values import disagreement
 from agent_memory.text import analyse, reaches, trigram_overlap
 from plain_store import said
@@ -30,7 +29,13 @@ _records = st.lists(
 
 
 def _found(kind: Candidates, records: list[MemoryRecord], threshold: float = 0.6) -> list[tuple[int, int]]:
-    return list(candidate_pairs(kind, records, threshold=threshold))
+    """The pairs as positions among the records, which are sorted by id."""
+    columns = kernel.Columns()
+    columns.update(record.canonical_bytes() for record in records)
+    place = {record.id: position for position, record in enumerate(records)}
+    if kind is Candidates.SAME_TERMS:
+        return sorted(pair for block in columns.same_terms() for pair in combinations(map(place.__getitem__, block), 2))
+    return [(place[first], place[second]) for first, second in columns.pairs(kind.value, threshold=threshold)]
 
 
 def _all(records: list[MemoryRecord]) -> list[tuple[int, int]]:

@@ -28,8 +28,8 @@ from agent_memory import (
     consolidate,
     resolve,
 )
+from agent_memory.kernel.reference.pairs import BLOCK_LIMIT
 from agent_memory.pipeline import CORRECTION_KIND, ContradictionOperator, ResolutionOperator
-from agent_memory.pipeline.consolidate.candidates import BLOCK_LIMIT
 from plain_store import NOW, T0, PlainStore, picture, said, source, states
 
 NEVER = TrigramNearDupOperator(threshold=1.01)

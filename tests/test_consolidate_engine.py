@@ -211,27 +211,6 @@ def test_everything_happens_in_one_transaction() -> None:
     assert not store.wrote_outside
 
 
-def test_what_the_store_makes_of_a_version_is_what_later_passes_build_on() -> None:
-    """A store may sign or stamp what it is given; a later version carries that on."""
-
-    class Stamping(PlainStore):
-        stamps = 0
-
-        def put(self, record: MemoryRecord) -> None:
-            if record.updated_at == NOW and "stamp" not in record.extra:
-                self.stamps += 1
-                record = record.evolve({"extra": {"stamp": self.stamps}})
-            super().put(record)
-
-    store = Stamping(
-        said("The api is up.", by=source("a")), said("The api is up.", by=source("b")), said("The api is not up.")
-    )
-    report = consolidate(store, operators=UNRESOLVED, now=NOW)
-    (keeper,) = [r for r in store.list(state=RecordState.TRANSITIONAL) if r.supersedes_also]
-    assert [action.pass_name for action in report.actions] == ["dedup.exact", "contradiction"]
-    assert len({version.extra["stamp"] for version in store.history(keeper.id)[1:]}) == 1
-
-
 def test_a_store_that_fails_is_an_error() -> None:
     store = BrokenStore()
     for by in (source("a"), source("b")):
@@ -250,7 +229,16 @@ def test_progress_tells_each_pass_from_start_to_end() -> None:
     store = PlainStore(said("One is here."), said("Two is there."))
     consolidate(store, now=NOW, progress=lambda *call: calls.append(call))
     names = list(dict.fromkeys(name for name, _, _ in calls))
-    assert names == ["heal", "dedup.exact", "dedup.near", "contradiction", "resolution", "promotion", "rule-flags"]
+    assert names == [
+        "read",
+        "heal",
+        "dedup.exact",
+        "dedup.near",
+        "contradiction",
+        "resolution",
+        "promotion",
+        "rule-flags",
+    ]
     for name in names:
         own = [call for call in calls if call[0] == name]
         assert own[0][1] == 0

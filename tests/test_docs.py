@@ -19,7 +19,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "spec").glob("*.md")),
 ]
-WITH_EXAMPLES = [ROOT / "README.md", ROOT / "docs" / "getting-started.md"]
+WITH_EXAMPLES = [ROOT / "README.md", ROOT / "docs" / "getting-started.md", ROOT / "docs" / "consolidation.md"]
 CLI_PAGE = ROOT / "docs" / "cli.md"
 
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="the documentation is not beside the tests")

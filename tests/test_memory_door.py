@@ -157,7 +157,7 @@ def test_what_an_index_could_not_take_in_is_offered_again() -> None:
 
 def test_a_text_is_remembered_even_when_the_pass_it_sets_off_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = Memory(None, auto_consolidate_every=1)
-    monkeypatch.setattr("agent_memory.memory.consolidate", _refuse)
+    monkeypatch.setattr("agent_memory.upkeep.run_passes", _refuse)
     result = memory.remember("Kept all the same.")
     assert (result.consolidation, result.consolidation_error) == (None, "the disk is full")
     assert memory.recall("kept").ids == (result.record_id,)

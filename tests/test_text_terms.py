@@ -8,7 +8,8 @@ from unicodedata import normalize
 
 import pytest
 
-from agent_memory.text import analyse, core_overlap, same_statement, statements_oppose, stem, words
+from agent_memory.kernel.reference.text import words
+from agent_memory.text import analyse, core_overlap, same_statement, statements_oppose, stem
 
 
 def same(a: str, b: str) -> bool:

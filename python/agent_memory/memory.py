@@ -35,7 +35,6 @@ from .pipeline import (
     DecayConfig,
     DecayReport,
     VerbatimExtractor,
-    consolidate,
     decay,
     resolve,
 )
@@ -44,8 +43,10 @@ from .places import as_path, make_sidecar_folder, remove_foreign_index, sidecar_
 from .ports import Operator, RecordStore, SearchIndex
 from .recall_result import RecallResult
 from .records import MemoryRecord, Provenance, RecordState, RecordType
+from .similar import SimilarPairs, similar_pairs
 from .touches import Touches, Unmoved
 from .transfer import read_memory_file, write_memory_file
+from .upkeep import Upkeep
 from .wire import check_reason
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ class Memory:
         self._agent = None if self._keys is None else signing.address_of(self._keys)
         Provenance(kind=source_kind)  # refuses a kind that no record could have
         self._config = consolidation_config or ConsolidationConfig()
-        self._operators = operators or ConsolidationOperators.without_resolver(self._config)
         self._decay_config = decay_config or DecayConfig()
         self._consolidate_every = auto_consolidate_every if auto_consolidate else None
         self._accepted_since_pass = 0
@@ -141,6 +141,13 @@ class Memory:
             address=self._agent,
             catalogue=self._catalogue,
             indexes=indexes or (),
+        )
+        self._upkeep = Upkeep(
+            door=self._door,
+            store=self._store,
+            operators=operators or ConsolidationOperators.without_resolver(self._config),
+            config=self._config,
+            folder=sidecars,
         )
         self._intake = Intake(
             door=self._door,
@@ -333,20 +340,52 @@ class Memory:
 
     # ------------------------------------------------------------------ tending
 
-    def consolidate(self, *, progress: Callable[[str, int, int], None] | None = None) -> ConsolidationReport:
+    def consolidate(
+        self,
+        *,
+        full: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> ConsolidationReport:
         """Merge what says the same, open disputes over what clashes, draw rules from repeated episodes.
+
+        Only what changed since the last time is looked at, which leaves nothing to do for one that looks at everything;
+        so does the first one of other operators or thresholds.
+
+        Args:
+            full: look at everything all the same: when an operator would judge otherwise than it did.
+            dry_run: give the report and write nothing.
+            progress: called with the name of the pass, how many records are done, and of how many; what it raises
+                ends the consolidation, and nothing of it is kept.
 
         Raises:
             StoreError: the store failed; nothing of the pass was kept.
         """
         with self._open():
-            self._accepted_since_pass = 0
-            report = consolidate(self._door, operators=self._operators, config=self._config, progress=progress)
+            if not dry_run:
+                self._accepted_since_pass = 0
+            report = self._upkeep.run(full=full, dry_run=dry_run, progress=progress)
+            if dry_run:
+                return report
             merged = [record_id for action in report.by_pass("dedup.near") for record_id in action.record_ids]
             for part in self._store.get_many(merged).values():
                 if part.superseded_by is not None:
                     self._touches.carry(part.id, part.superseded_by)
             return report
+
+    def similar(
+        self,
+        threshold: float = 0.6,
+        *,
+        limit: int | None = 100,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> SimilarPairs:
+        """Pairs of active records that are alike and stand apart all the same, most alike first.
+
+        As :func:`agent_memory.similar.similar_pairs`, which see for the arguments and what is raised.
+        """
+        self._check_open()
+        return similar_pairs(self._store, threshold=threshold, limit=limit, progress=progress)
 
     def _consolidate_if_due(self, result: RememberResult) -> RememberResult:
         if self._consolidate_every is None or self._accepted_since_pass < self._consolidate_every:
@@ -511,6 +550,7 @@ class Memory:
                 return
             self._closed = True
             try:
+                self._upkeep.close()
                 self._touches.close()
             finally:
                 for index in {*self._indexes, self._catalogue}:

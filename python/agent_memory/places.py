@@ -16,6 +16,7 @@ SIDECARS: Final = (
     "catalogue.db",
     "catalogue.db-wal",
     "catalogue.db-shm",
+    "consolidated.json",
     "salience.json",
     "salience.lock",
     "salience.lock.next",

@@ -108,9 +108,10 @@ def check_optional_text(value: object, field: str, *, empty: bool = False) -> st
 
 def check_reason(value: object, what: str, error_class: type[AgentMemoryError]) -> str:
     """``value`` when it is text of more than white space, else an ``error_class`` that says ``what`` needs a reason."""
-    if not isinstance(value, str) or not value.strip():
+    text = str.__str__(value) if isinstance(value, str) else ""  # a subclass could answer for itself
+    if not text.strip():
         raise error_class(f"{what} needs a reason: non-empty text")
-    return value
+    return text
 
 
 def check_text_list(value: object, field: str) -> tuple[str, ...]:

@@ -18,14 +18,14 @@ from agent_memory.errors import AgentMemoryError, StoreError
 from agent_memory.reading import FORMATS, BadLine, Entry, format_of, read
 
 from .escape import one_line
+from .report import Settle, Told, in_words, report_facts, report_lines, tell
 from .settings import SOME_REFUSED, Settings, command
-from .upkeep import report_facts, report_lines
+from .upkeep import settling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_memory.memory import Memory
-    from agent_memory.pipeline import ConsolidationReport
 
 __all__ = ["COMMANDS"]
 
@@ -45,7 +45,7 @@ class _Tally:
     unused: Counter[str] = field(default_factory=Counter)
     unused_others: int = 0
     line: int = 0
-    consolidation: ConsolidationReport | None = None
+    consolidation: Told | None = None
     seconds: float = 0.0
 
     def count_unused(self, names: tuple[str, ...]) -> None:
@@ -91,9 +91,9 @@ def ingest(
         with settings.open(create=True, auto_consolidate=False) as memory:
             _take(memory, entries, tally)
             if not no_consolidate and tally.accepted:
-                tally.consolidation = memory.consolidate(progress=advance)
+                tally.consolidation = tell(memory, memory.consolidate(progress=in_words(advance)))
     tally.seconds = time.perf_counter() - begun
-    settings.screen.answer(_facts(file, format_name, tally), lambda: _lines(file, tally))
+    settings.screen.answer(_facts(file, format_name, tally), lambda: _lines(file, tally, settling(settings)))
     if tally.rejected:
         click.get_current_context().exit(SOME_REFUSED)
 
@@ -163,7 +163,7 @@ def _facts(file: str, format_name: str, tally: _Tally) -> dict[str, Any]:
         "fields_not_used": dict(sorted(tally.unused.items())),
         "seconds": round(tally.seconds, 3),
         "records_per_second": round(_rate(tally), 1),
-        "consolidation": None if tally.consolidation is None else report_facts(tally.consolidation),
+        "consolidation": None if tally.consolidation is None else report_facts(tally.consolidation.report),
     }
 
 
@@ -171,7 +171,7 @@ def _rate(tally: _Tally) -> float:
     return (tally.accepted + tally.deduped) / tally.seconds if tally.seconds else 0.0
 
 
-def _lines(file: str, tally: _Tally) -> Iterator[str]:
+def _lines(file: str, tally: _Tally, settle: Settle) -> Iterator[str]:
     yield (
         f"{one_line(file)}: {tally.accepted} accepted, {tally.deduped} known already, {len(tally.rejected)} rejected"
         f" in {tally.seconds:.2f} s ({_rate(tally):,.0f} records/s)"
@@ -184,9 +184,9 @@ def _lines(file: str, tally: _Tally) -> Iterator[str]:
         names = ", ".join(f"{one_line(name[:60])} ({count})" for name, count in sorted(tally.unused.items()))
         others = f", and others ({tally.unused_others})" if tally.unused_others else ""
         yield f"fields not used: {names}{others}"
-    if tally.consolidation is not None and tally.consolidation.actions:
+    if tally.consolidation is not None and tally.consolidation.report.actions:
         yield "consolidated:"
-        yield from report_lines(tally.consolidation)
+        yield from report_lines(tally.consolidation, settle)
 
 
 COMMANDS = (command("ingest")(ingest),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
 
     from agent_memory.records import MemoryRecord
 
-__all__ = ["Screen", "body_lines", "detail_lines", "head", "short_id", "table_lines"]
+__all__ = ["Screen", "body_lines", "brief_lines", "detail_lines", "head", "short_id", "table_lines"]
 
 _MARGIN = "     "
+_BRIEF = 600
+_BRIEF_LINES = 8
+_PAUSE = 0.05
+"""Seconds between two looks of a progress bar: whoever reports each of a million pairs is not held up by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,10 @@ class Screen:
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, int, int | None], None]]:
-        """A bar on stderr while that is a terminal: call what it gives with a title, how much is done, and of what."""
+        """A bar on stderr while that is a terminal: call what it gives with a title, how much is done, and of what.
+
+        A total of 0 or None is one that is not known yet.
+        """
         if not sys.stderr.isatty():
             yield lambda _title, _done, _total: None
             return
@@ -65,9 +73,17 @@ class Screen:
         )
         with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("", total=None)
+            shown, due = "", 0.0
 
             def advance(title: str, done: int, total: int | None) -> None:
-                bar.update(task, description=one_line(title), completed=done, total=total)
+                nonlocal task, shown, due
+                if title == shown and time.monotonic() < due and done != total:
+                    return
+                if title != shown:  # a task of its own: a total that is known cannot be taken back
+                    bar.remove_task(task)
+                    task = bar.add_task(one_line(title), total=None)
+                bar.update(task, completed=done, total=total or None)
+                shown, due = title, time.monotonic() + _PAUSE
 
             yield advance
 
@@ -96,6 +112,14 @@ def body_lines(text: str, *, margin: str = _MARGIN) -> Iterator[str]:
     bar = click.style("│", dim=True)
     for line in shown_lines(text):
         yield f"{margin}{bar} {line}"
+
+
+def brief_lines(record: MemoryRecord, *, margin: str = _MARGIN) -> Iterator[str]:
+    """The beginning of a record's text, as :func:`body_lines`, with a note where there is more."""
+    lines = record.body[:_BRIEF].split("\n")
+    yield from body_lines("\n".join(lines[:_BRIEF_LINES]), margin=margin)
+    if len(record.body) > _BRIEF or len(lines) > _BRIEF_LINES:
+        yield margin + click.style(f"(cut; agent-memory show {short_id(record.id)} has all of it)", dim=True)
 
 
 def detail_lines(record: MemoryRecord, *, margin: str = _MARGIN) -> Iterator[str]:

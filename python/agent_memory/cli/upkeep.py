@@ -2,79 +2,53 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+import os
+import shlex
+from collections.abc import Callable, Iterator
 
 import click
 
 from .escape import one_line
 from .ids import full_id
 from .render import body_lines, head, short_id
+from .report import in_words, report_facts, report_lines, tell
 from .settings import Settings, command
 
-if TYPE_CHECKING:
-    from agent_memory.pipeline import ConsolidationReport
-
-__all__ = ["COMMANDS", "SAID", "report_facts", "report_lines"]
-
-SAID: Final[dict[tuple[str, str], str]] = {
-    ("heal", "reopen"): "records returned to active: their dispute had lost its other side",
-    ("dedup.exact", "supersede"): "exact copies folded into the record that stays",
-    ("dedup.near", "supersede"): "records merged with others that say the same",
-    ("contradiction", "transition"): "disputes opened",
-    ("resolution", "resolve"): "disputes settled",
-    ("promotion", "create-rule"): "rules drawn from repeated episodes",
-    ("promotion", "extend-rule"): "rules that later episodes joined",
-    ("rule-flags", "follow-evidence"): "rules whose evidence was followed to what it was folded into",
-    ("rule-flags", "flag"): "rules flagged: their evidence no longer holds",
-    ("rule-flags", "unflag"): "rules no longer flagged",
-}
-_LISTED = 20
+__all__ = ["COMMANDS", "settling"]
 
 
-def consolidate(settings: Settings) -> None:
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@click.option("--full", is_flag=True, help="Look at everything, not only at what changed since the last time.")
+def consolidate(settings: Settings, *, dry_run: bool, full: bool) -> None:
     """Merge what says the same, open disputes over what clashes, draw rules from repeated episodes."""
     with settings.open() as memory, settings.screen.progress() as advance:
-        report = memory.consolidate(progress=advance)
-    settings.screen.answer(report_facts(report), lambda: report_lines(report))
-
-
-def report_facts(report: ConsolidationReport) -> dict[str, Any]:
-    """A consolidation report as JSON."""
-    return {
-        "actions": [
-            {
-                "pass": action.pass_name,
-                "action": action.action,
-                "record_ids": list(action.record_ids),
-                "before": list(action.before),
-                "after": list(action.after),
-                "reason": action.reason,
-            }
-            for action in report.actions
-        ],
-        "rejections": [
-            {"pass": rejection.pass_name, "detail": rejection.detail, "error": rejection.error}
-            for rejection in report.rejections
-        ],
+        report = memory.consolidate(full=full, dry_run=dry_run, progress=in_words(advance))
+        told = tell(memory, report, dry_run=dry_run, whole=settings.json)
+    facts = {
+        "dry_run": dry_run,
+        "full": full,
+        **report_facts(report),
+        "records": [record.model_dump() for record in told.records.values()] if settings.json else [],
     }
+    settings.screen.answer(facts, lambda: report_lines(told, settling(settings)))
 
 
-def report_lines(report: ConsolidationReport) -> Iterator[str]:
-    """A consolidation report for people: what was done how often, then each action with its reason."""
-    if not report.actions:
-        yield "nothing to consolidate"
-    counts = Counter((action.pass_name, action.action) for action in report.actions)
-    for key, count in counts.items():
-        yield f"{SAID[key]}: {count}"
-    for action in report.actions[:_LISTED]:
-        ids = ", ".join(map(short_id, action.record_ids[:4])) + (" ..." if len(action.record_ids) > 4 else "")
-        yield f"  {click.style(action.pass_name, dim=True)}  {ids}: {one_line(action.reason)}"
-    if len(report.actions) > _LISTED:
-        yield f"  ({len(report.actions) - _LISTED} more; --json lists all)"
-    if report.rejections:
-        yield f"proposals refused or put off to the next pass: {len(report.rejections)}; --json lists them"
+def settling(settings: Settings) -> Callable[[str, str], str]:
+    """What gives the command that settles a dispute in this memory, of the ids of the winner and the loser."""
+    places = [
+        (name, value)
+        for name, value, variable in (
+            ("--path", None if settings.path == Settings().path else settings.path, "AGENT_MEMORY_PATH"),
+            ("--identity", settings.identity, "AGENT_MEMORY_IDENTITY"),
+        )
+        if value is not None and value != os.environ.get(variable)
+    ]
+    where = "".join(f"{name} {shlex.quote(value)} " for name, value in places)
+
+    def settle(winner: str, loser: str) -> str:
+        return one_line(f"agent-memory {where}resolve {short_id(winner)} {short_id(loser)} --reason '...'")
+
+    return settle
 
 
 @click.argument("winner", metavar="WINNER")

@@ -39,6 +39,8 @@ class Action:
         record_ids: the records it was done to.
         before, after: their states, in the same order; ``before`` is empty for a record that is new.
         reason: why; names ids and rules.
+        related: what it was done with: the record a copy was folded into, the episodes that a rule was drawn from or
+            that joined it.
     """
 
     pass_name: str
@@ -47,6 +49,7 @@ class Action:
     before: tuple[str, ...]
     after: tuple[str, ...]
     reason: str
+    related: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
+from agent_memory import kernel
 from agent_memory.errors import ArgumentError, StoreError
 from agent_memory.ports import RecordStore, check_append, check_id, matches, unknown_id
 from agent_memory.records import MemoryRecord, RecordState, RecordType
@@ -317,8 +318,9 @@ class SQLiteRecordStore(RecordStore):
 
     def _check_held(self, held: object, record: MemoryRecord, payload: str) -> None:
         """Raise StoreError when the newest version, which is ``held``, cannot be read or must not be followed."""
-        if held != payload.encode():
-            check_append(self._record(held, record.id), record)
+        if held == payload.encode() or (isinstance(held, bytes) and kernel.plain_record(held, record.id) is not None):
+            return
+        check_append(self._record(held, record.id), record)
 
     def _newest_payloads(self, record_ids: Collection[str]) -> dict[str, object]:
         """What lies in ``records`` for at most ``_BATCH`` ids."""

@@ -1,24 +1,35 @@
 """The comparing analyser: what a text says, reduced to what two texts can be compared by (spec/text.md).
 
-Consolidation, slots and corrections call it; recall has an analyser of its own.  Pure functions over strings: no
-I/O, no record, no clock.  ``spec/text.md`` is the rule, this package is its readable implementation.
+Consolidation, slots and corrections call it; recall has an analyser of its own.  Pure functions over strings: no I/O,
+no record, no clock.  The kernel reads the texts; this package gives what it tells a shape.
 """
 
 from __future__ import annotations
 
-from .analyse import Analysis, Item, analyse, core_overlap, stem
-from .same import same_statement, statements_oppose
-from .sentences import classify_sentence, split_sentences
-from .similarity import reaches, trigram_overlap, trigram_similarity, trigrams
-from .slots import infer_slots, slot_values_clash
+from agent_memory.kernel import (
+    classify_sentence,
+    infer_slots,
+    infer_slots_many,
+    slot_values_clash,
+    split_sentences,
+    stem,
+    trigram_overlap,
+    trigrams,
+)
+from agent_memory.kernel.threshold import reaches
+
+from .analysis import Analysis, Item, analyse, analyse_many, core_overlap, same_statement, statements_oppose
+from .similarity import trigram_similarity
 
 __all__ = [
     "Analysis",
     "Item",
     "analyse",
+    "analyse_many",
     "classify_sentence",
     "core_overlap",
     "infer_slots",
+    "infer_slots_many",
     "reaches",
     "same_statement",
     "slot_values_clash",

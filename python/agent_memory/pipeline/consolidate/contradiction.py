@@ -5,70 +5,79 @@ A record is in one dispute at a time.  A further pair is deferred: reported, and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.lifecycle import begin_transition
 from agent_memory.records import MemoryRecord, RecordState, RecordType
 
-from .candidates import candidate_pairs
 from .operators import ContradictionOperator, candidates_of, disputes_all
 from .validation import check_dispute
-from .workspace import Workspace, told
+from .workspace import Workspace
 
 __all__ = ["LISTED", "open_disputes"]
 
 _NAME = "contradiction"
 LISTED: Final = 100
 """Deferred pairs that are named one by one; the rest is counted."""
-_CERTAIN: Final = "they disagree"
+_CLAIMS: Final = (RecordType.FACT.value, RecordType.PROCEDURE.value)
 _LATER: Final = "deferred: a side is in another dispute since this pass; it is looked at again once that is resolved"
 
 
 def open_disputes(workspace: Workspace, operator: ContradictionOperator) -> None:
     """Offer the operator its candidate pairs of facts and of procedures, and open the disputes it proposes."""
-    kind = candidates_of(operator)
-    certain = disputes_all(operator)
-    deferred = left_out = 0
-    for _, _, records in workspace.groups(RecordType.FACT, RecordType.PROCEDURE):
-        pairs = candidate_pairs(kind, records, threshold=workspace.config.near_dup_threshold)
-        left_out += pairs.left_out
-        reached = -1
-        for first, second in pairs:
-            if first != reached:
-                reached = first
-                workspace.progress(_NAME, first, len(records))
-            # A record that joined a dispute in this pass is still offered as it was: what it also clashes with is told.
-            a, b = records[first], records[second]
-            engaged = any(workspace.records[side.id].state is not RecordState.ACTIVE for side in (a, b))
-            reason = _CERTAIN if certain and engaged else _proposed(workspace, operator, a, b)
-            if reason is None:
-                continue
-            if engaged:
-                deferred += 1
-                if deferred <= LISTED:
-                    workspace.refuse(_NAME, f"pair {a.id} {b.id}", _LATER)
-                continue
-            try:
-                sides = begin_transition(a, b, reason=reason, now=workspace.now)
-            except AgentMemoryError as error:
-                workspace.refuse(_NAME, f"pair {a.id} {b.id}", told(error))
-                continue
-            workspace.stage(*sides)
-            workspace.act(
-                _NAME,
-                "transition",
-                [a.id, b.id],
-                before=[RecordState.ACTIVE] * 2,
-                after=[RecordState.TRANSITIONAL] * 2,
-                reason=reason,
-            )
-    if deferred > LISTED:
-        workspace.refuse(_NAME, f"{deferred - LISTED} further pairs", _LATER)
-    if left_out:
-        workspace.refuse(
-            _NAME, "candidate pairs", f"up to {left_out} pairs that share only very common terms were left out"
+    pairs = workspace.columns.pairs(
+        candidates_of(operator).value,
+        types=_CLAIMS,
+        threshold=workspace.config.near_dup_threshold,
+        about=workspace.about,
+        once=disputes_all(operator),
+    )
+    deferred: list[tuple[str, str]] = []
+    count = 0
+    for first, second in workspace.reading(pairs):
+        workspace.progress(_NAME, pairs.done, pairs.total)
+        # A record that joined a dispute in this pass is still offered as it was: what it also clashes with is told.
+        a, b = workspace.before(first), workspace.before(second)
+        if a is None or b is None:
+            continue
+        if not (workspace.is_changed(first) or workspace.is_changed(second) or workspace.wants((first,), (second,))):
+            continue
+        reason = _proposed(workspace, operator, a, b)
+        if reason is None:
+            continue
+        if workspace.get(first) is not a or workspace.get(second) is not b:
+            count += 1
+            if len(deferred) < LISTED:
+                deferred.append((first, second))
+            continue
+        try:
+            sides = begin_transition(a, b, reason=reason, now=workspace.now)
+        except AgentMemoryError as error:
+            workspace.failed(_NAME, a, b, error)
+            continue
+        workspace.stage(*sides)
+        workspace.act(
+            _NAME,
+            "transition",
+            [a.id, b.id],
+            before=[RecordState.ACTIVE] * 2,
+            after=[RecordState.TRANSITIONAL] * 2,
+            reason=reason,
         )
+    _report_deferred(workspace, (*deferred, *pairs.deferred)[:LISTED], count + pairs.waiting)
+    if pairs.left_out and workspace.about is None:
+        workspace.refuse(
+            _NAME, "candidate pairs", f"up to {pairs.left_out} pairs that share only very common terms were left out"
+        )
+
+
+def _report_deferred(workspace: Workspace, listed: Sequence[tuple[str, str]], count: int) -> None:
+    for first, second in listed:
+        workspace.refuse(_NAME, f"pair {first} {second}", _LATER)
+    if count > len(listed):
+        workspace.refuse(_NAME, f"{count - len(listed)} further pairs", _LATER)
 
 
 def _proposed(workspace: Workspace, operator: ContradictionOperator, a: MemoryRecord, b: MemoryRecord) -> str | None:
@@ -77,5 +86,5 @@ def _proposed(workspace: Workspace, operator: ContradictionOperator, a: MemoryRe
         proposal = operator.propose_contradiction(a, b)
         return None if proposal is None else check_dispute(proposal, a, b)
     except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
-        workspace.refuse(_NAME, f"pair {a.id} {b.id}", told(error))
+        workspace.failed(_NAME, a, b, error)
         return None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from typing import Final
 
+from agent_memory import kernel
 from agent_memory.clock import now_utc, truncate
 from agent_memory.pipeline.report import ConsolidationReport
 from agent_memory.ports import RecordStore
@@ -16,10 +20,14 @@ from .heal import heal
 from .near import merge_near_duplicates
 from .operators import ConsolidationConfig, ConsolidationOperators, candidates_of, default_operators
 from .promotion import promote_episodes
+from .rehearsal import Rehearsal
 from .resolution import settle_disputes
 from .workspace import Progress, Workspace
 
-__all__ = ["consolidate"]
+__all__ = ["Outcome", "consolidate", "read_columns", "run_passes"]
+
+_BATCH: Final = 4096
+"""Records whose bytes are handed to the kernel together."""
 
 
 def consolidate(
@@ -29,6 +37,7 @@ def consolidate(
     now: datetime | None = None,
     config: ConsolidationConfig | None = None,
     progress: Progress | None = None,
+    dry_run: bool = False,
 ) -> ConsolidationReport:
     """Merge what says the same, open disputes over what clashes, settle them, draw rules from what recurs.
 
@@ -38,7 +47,10 @@ def consolidate(
         operators: who proposes; default :func:`default_operators`, which settles disputes where it can.
         now: the moment every version written has; default the present.
         config: thresholds; those of ``operators`` that have their own keep it.
-        progress: called with the name of the pass, how many records are done, and of how many.
+        progress: called with the name of the pass, how many records are done, and of how many; first with ``read``, of
+            which the second number is 0 until it is known.
+            What it raises ends the consolidation, and nothing of it is kept.
+        dry_run: give the report and write nothing.
 
     Raises:
         RecordError: ``now`` is naive.
@@ -48,17 +60,67 @@ def consolidate(
     moment = now_utc() if now is None else truncate(now, "now")
     settings = ConsolidationConfig() if config is None else config
     chosen = default_operators(settings) if operators is None else operators
-    for operator in (chosen.near_dup, chosen.contradiction):
+    target = Rehearsal(store) if dry_run else store
+    with target.transaction():
+        columns = read_columns(store, progress)
+        return run_passes(target, columns, operators=chosen, now=moment, config=settings, progress=progress).report
+
+
+def read_columns(store: RecordStore, progress: Progress | None = None) -> kernel.Columns:
+    """Columns of all records of ``store`` that can be read.  Raises StoreError when the store fails."""
+    columns = kernel.Columns()
+    told = progress or (lambda *_: None)
+    told("read", 0, 0)
+    for batch in _batches(store.payloads()):
+        columns.update(batch)
+        told("read", len(columns), 0)
+    told("read", len(columns), len(columns))
+    return columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the passes did.
+
+    Attributes:
+        report: what is told of it.
+        unanswered: pairs of ids to look at again, because an operator failed on them.
+    """
+
+    report: ConsolidationReport
+    unanswered: frozenset[frozenset[str]]
+
+
+def run_passes(
+    store: RecordStore,
+    columns: kernel.Columns,
+    *,
+    operators: ConsolidationOperators,
+    now: datetime,
+    config: ConsolidationConfig,
+    progress: Progress | None = None,
+    about: Collection[str] | None = None,
+    again: Collection[frozenset[str]] = (),
+) -> Outcome:
+    """Run every pass over what ``columns`` knows of ``store``, inside a transaction of the caller's.
+
+    ``about`` are the ids of what changed since passes last ran to their end: what none of those takes part in, and
+    what was looked at then, is not looked at again, except the pairs of ids in ``again``.  None for everything.
+
+    ``columns`` are kept in step with what is written.  When this raises they are not to be used any more.
+
+    Raises as :func:`consolidate`.
+    """
+    for operator in (operators.near_dup, operators.contradiction):
         candidates_of(operator)  # refuses a wrong declaration before anything is written
-    with store.transaction():
-        workspace = Workspace(store, now=moment, config=settings, progress=progress)
-        for name, run in _passes(workspace, chosen):
-            total = len(workspace.records)
-            workspace.progress(name, 0, total)
-            run()
-            workspace.flush()
-            workspace.progress(name, total, total)
-    return workspace.report()
+    workspace = Workspace(store, columns, now=now, config=config, progress=progress, about=about, again=again)
+    for name, run in _passes(workspace, operators):
+        total = len(columns)
+        workspace.progress(name, 0, total)
+        run()
+        workspace.flush()
+        workspace.progress(name, total, total)
+    return Outcome(report=workspace.report(), unanswered=frozenset(workspace.unanswered))
 
 
 def _passes(workspace: Workspace, operators: ConsolidationOperators) -> list[tuple[str, Callable[[], None]]]:
@@ -76,3 +138,9 @@ def _passes(workspace: Workspace, operators: ConsolidationOperators) -> list[tup
         ("rule-flags", lambda: sweep_rule_flags(workspace)),
     ]
     return passes
+
+
+def _batches(payloads: Iterable[bytes]) -> Iterator[list[bytes]]:
+    waiting = iter(payloads)
+    while batch := list(islice(waiting, _BATCH)):
+        yield batch

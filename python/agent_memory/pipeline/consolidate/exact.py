@@ -5,14 +5,13 @@ No record is made and nothing becomes evidence, for a text that another source a
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from agent_memory.lifecycle import supersede
-from agent_memory.lineage import event_day, same_source
-from agent_memory.records import MemoryRecord, RecordState, RecordType
+from agent_memory.lineage import same_source
+from agent_memory.records import MemoryRecord, RecordState
 
-from .values import folds_into, precedence, summed_standing
+from .values import precedence, summed_standing
 from .workspace import Workspace
 
 __all__ = ["fold", "merge_exact_duplicates"]
@@ -22,14 +21,11 @@ _NAME = "dedup.exact"
 
 def merge_exact_duplicates(workspace: Workspace) -> None:
     """Fold every active copy into the strongest one that has its key and object, if it has any."""
-    for _, _, records in workspace.groups(*RecordType):
-        copies: defaultdict[Hashable, list[MemoryRecord]] = defaultdict(list)
-        for record in records:
-            copies[_content(record)].append(record)
-        for equal in copies.values():
-            if len(equal) > 1:
-                for keeper, folded in _keepers(equal):
-                    fold(workspace, keeper, folded, pass_name=_NAME, reason=f"exact duplicate of {keeper.id}")
+    blocks = workspace.columns.copies(workspace.about)
+    for done, block in enumerate(workspace.reading(blocks)):
+        workspace.progress(_NAME, done, len(blocks))
+        for keeper, folded in _keepers(list(workspace.find(block).values())):
+            fold(workspace, keeper, folded, pass_name=_NAME, reason=f"exact duplicate of {keeper.id}")
 
 
 def fold(
@@ -65,22 +61,21 @@ def fold(
             before=[RecordState.ACTIVE],
             after=[RecordState.SUPERSEDED],
             reason=reason,
+            related=[keeper.id],
         )
-
-
-def _content(record: MemoryRecord) -> Hashable:
-    """What makes two records of one scope and type copies."""
-    return (record.body, tuple(sorted(record.slots.items())), event_day(record))
 
 
 def _keepers(equal: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, list[MemoryRecord]]]:
     """Each record that stays, with the copies that fold into it, sorted by id."""
-    keepers: list[tuple[MemoryRecord, list[MemoryRecord]]] = []
+    keepers: dict[str, tuple[MemoryRecord, list[MemoryRecord]]] = {}
+    first: dict[tuple[str | None, str | None], str] = {}  # the keeper of a key and object; None: of any
     for record in sorted(equal, key=precedence, reverse=True):
-        for keeper, folded in keepers:
-            if folds_into(record, keeper):
-                folded.append(record)
-                break
-        else:
-            keepers.append((record, []))
-    return [(keeper, sorted(folded, key=lambda copy: copy.id)) for keeper, folded in keepers if folded]
+        keeper = first.get((record.key, record.object))
+        if keeper is not None:
+            keepers[keeper][1].append(record)
+            continue
+        keepers[record.id] = (record, [])
+        for key in {record.key, None}:
+            for object_ in {record.object, None}:
+                first.setdefault((key, object_), record.id)
+    return [(keeper, sorted(folded, key=lambda copy: copy.id)) for keeper, folded in keepers.values() if folded]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from agent_memory.lifecycle import refresh_rule_flag
 from agent_memory.lineage import carries
-from agent_memory.records import MemoryRecord, RecordState, RecordType
+from agent_memory.records import MemoryRecord, RecordState
 
 from .workspace import Workspace
 
@@ -16,8 +16,12 @@ _NAME = "rule-flags"
 
 def sweep_rule_flags(workspace: Workspace) -> None:
     """Bring the evidence and the flag of every live rule up to date; a rule gets one version at most."""
-    rules = [record for record in workspace.records.values() if record.type is RecordType.RULE and record.state.is_live]
-    for rule in sorted(rules, key=lambda record: record.id):
+    rules = [(record_id,) for record_id in workspace.columns.rules(workspace.about)]
+    for done, (record_id,) in enumerate(workspace.reading(rules)):
+        workspace.progress(_NAME, done, len(rules))
+        rule = workspace.get(record_id)
+        if rule is None:
+            continue
         followed = _with_live_evidence(workspace, rule)
         evidence = workspace.find(followed.evidence)
         swept = refresh_rule_flag(followed, evidence, missing_is_dead=True, now=workspace.now)
@@ -38,6 +42,7 @@ def _act(workspace: Workspace, rule: MemoryRecord, action: str, reason: str) -> 
 
 
 def _with_live_evidence(workspace: Workspace, rule: MemoryRecord) -> MemoryRecord:
+    workspace.find(rule.evidence)
     evidence = tuple(dict.fromkeys(_live_holder(workspace, rule, record_id) for record_id in rule.evidence))
     if evidence == rule.evidence:
         return rule
@@ -47,9 +52,9 @@ def _with_live_evidence(workspace: Workspace, rule: MemoryRecord) -> MemoryRecor
 def _live_holder(workspace: Workspace, rule: MemoryRecord, record_id: str) -> str:
     """The live record that the evidence ``record_id`` was folded into, however far; itself when there is none."""
     seen = {record_id, rule.id}
-    record = workspace.records.get(record_id)
+    record = workspace.get(record_id)
     while record is not None and record.state is RecordState.SUPERSEDED:
-        successor = workspace.records.get(record.superseded_by or "")
+        successor = workspace.get(record.superseded_by or "")
         if successor is None or successor.id in seen or not carries(successor, record):
             return record_id
         seen.add(successor.id)

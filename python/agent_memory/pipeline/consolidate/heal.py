@@ -17,8 +17,9 @@ _NAME = "heal"
 
 def heal(workspace: Workspace) -> None:
     """Return every side of a dispute to active whose other side is not in the same dispute."""
-    for record in sorted(workspace.records.values(), key=lambda record: record.id):
-        if record.transition is None or partner_of(record, workspace.records.get) is not None:
+    for (record_id,) in workspace.reading([(record_id,) for record_id in workspace.columns.hanging()]):
+        record = workspace.get(record_id)
+        if record is None or record.transition is None or partner_of(record, workspace.before) is not None:
             continue
         healed = reopen_alone(record, now=workspace.now)
         workspace.stage(healed)

@@ -31,7 +31,6 @@ def merged(
     words = strongest if proposed is None else proposed
     replaced = [record.id for record in records]
     evidence = united([replaced, *(record.evidence for record in records if record.type is RecordType.RULE)])
-    extra = _agreed([record.extra for record in records])
     extension = Extension(
         object=common(record.object for record in records if record.object is not None),
         value=max(record.value for record in records),
@@ -44,15 +43,15 @@ def merged(
     return MemoryRecord.create(
         strongest.type,
         words.body,
-        Provenance(kind=CONSOLIDATION) if proposed is None else proposed.provenance,
+        Provenance(kind=CONSOLIDATION),
         slots=words.slots,
         confidence=max(record.confidence for record in records),
         evidence=evidence,
         supersedes=strongest.id,
         tags=united(record.tags for record in records),
-        created_at=now if proposed is None else proposed.created_at,
+        created_at=now,
         occurred_at=min((record.occurred_at for record in records if record.occurred_at is not None), default=None),
-        extra=extra if proposed is None else {**extra, **proposed.extra},
+        extra=_agreed([record.extra for record in records]),
         extension=extension,
     )
 

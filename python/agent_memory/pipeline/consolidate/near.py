@@ -7,21 +7,21 @@ make one record with all k as evidence and not a chain of merges.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError, ProposalError
+from agent_memory.extension import ConsolidationScope
 from agent_memory.lifecycle import supersede
 from agent_memory.lineage import is_merge
-from agent_memory.records import MemoryRecord, RecordState, RecordType
+from agent_memory.records import MemoryRecord, RecordState
 
-from .candidates import candidate_pairs
 from .exact import fold
 from .merging import absorbed, merged, stand_in
-from .operators import NearDupOperator, TrigramNearDupOperator, candidates_of, keeps_words
+from .operators import Candidates, NearDupOperator, TrigramNearDupOperator, candidates_of, keeps_words
 from .validation import check_merge
 from .values import precedence, strength
-from .workspace import Group, Workspace, told
+from .workspace import Workspace, told
 
 __all__ = ["merge_near_duplicates"]
 
@@ -30,12 +30,27 @@ _NAME = "dedup.near"
 
 def merge_near_duplicates(workspace: Workspace, operator: NearDupOperator) -> None:
     """Offer the operator its candidate pairs and write what its valid proposals join."""
-    left_out = 0
-    for group in workspace.groups(*RecordType):
-        left_out += _Merging(workspace, operator, group).run()
-    if left_out:
+    kind = candidates_of(operator)
+    default = operator if isinstance(operator, TrigramNearDupOperator) else None
+    if kind is Candidates.SAME_TERMS:
+        certain = default is not None and default.lossless and keeps_words(operator)
+        blocks = workspace.columns.same_terms(workspace.about, statement=certain)
+        for done, block in enumerate(workspace.reading(blocks)):
+            workspace.progress(_NAME, done, len(blocks))
+            merging = _Merging(workspace, operator)
+            merging.sweep(list(workspace.find(block)))
+            merging.write()
+        return
+    threshold = workspace.config.near_dup_threshold if default is None else default.threshold
+    pairs = workspace.columns.pairs(kind.value, threshold=threshold, about=workspace.about)
+    merging = _Merging(workspace, operator)
+    for first, second in workspace.reading(pairs):
+        workspace.progress(_NAME, pairs.done, pairs.total)
+        merging.consider(first, second)
+    merging.write()
+    if pairs.left_out and workspace.about is None:
         workspace.refuse(
-            _NAME, "candidate pairs", f"up to {left_out} pairs that share only very common terms were left out"
+            _NAME, "candidate pairs", f"up to {pairs.left_out} pairs that share only very common terms were left out"
         )
 
 
@@ -43,51 +58,75 @@ def merge_near_duplicates(workspace: Workspace, operator: NearDupOperator) -> No
 class _Cluster:
     """Records joined so far, a single one at first.
 
-    ``form`` is what later pairs are offered as, ``words`` the record whose words the default operator keeps.
+    ``form`` is what later pairs are offered as, ``words`` the record whose words the default operator keeps;
+    ``concerned`` whether this consolidation is about one of them.
     """
 
-    members: list[int]
+    members: list[str]
     form: MemoryRecord
     words: MemoryRecord
+    concerned: bool
 
     @property
     def pending(self) -> bool:
         return len(self.members) > 1
 
+    @property
+    def state(self) -> tuple[str, int]:
+        """What tells one form of it from another: it only ever grows."""
+        return self.members[0], len(self.members)
+
 
 class _Merging:
-    def __init__(self, workspace: Workspace, operator: NearDupOperator, group: Group) -> None:
+    """The clusters of a block, or of a whole pass."""
+
+    def __init__(self, workspace: Workspace, operator: NearDupOperator) -> None:
         self._workspace = workspace
         self._operator = operator
         self._selects = keeps_words(operator)
-        self._scope, _, self._records = group
-        self._clusters = [_Cluster([position], record, record) for position, record in enumerate(self._records)]
+        self._clusters: dict[str, _Cluster] = {}
         self._pending_ids: dict[str, None] = {}
+        self._asked: set[tuple[tuple[str, int], tuple[str, int]]] = set()
 
-    def run(self) -> int:
-        """Merge the group; how many candidate pairs a bound left out, at most."""
-        operator, config = self._operator, self._workspace.config
-        threshold = operator.threshold if isinstance(operator, TrigramNearDupOperator) else config.near_dup_threshold
-        pairs = candidate_pairs(candidates_of(operator), self._records, threshold=threshold)
-        asked: set[tuple[int, int, int, int]] = set()
-        reached = -1
-        for first, second in pairs:
-            if first != reached:
-                reached = first
-                self._workspace.progress(_NAME, first, len(self._records))
-            a, b = self._clusters[first], self._clusters[second]
-            if a is b:
+    def sweep(self, block: Sequence[str]) -> None:
+        """Consider every pair of a block whose ids are sorted.
+
+        A cluster that has been offered, as it is now, to all that follow is not offered again from its later members.
+        """
+        swept: set[tuple[str, int]] = set()
+        for position, first in enumerate(block):
+            if self._cluster(first).state in swept:
                 continue
-            if b.form.id < a.form.id:
-                a, b = b, a
-            question = (a.members[0], len(a.members), b.members[0], len(b.members))
-            if question not in asked:
-                asked.add(question)
-                self._offer(a, b)
-        pending = {min(cluster.members): cluster for cluster in self._clusters if cluster.pending}
-        for first in sorted(pending):
-            self._write(pending[first])
-        return pairs.left_out
+            for second in block[position + 1 :]:
+                self.consider(first, second)
+            swept.add(self._cluster(first).state)
+
+    def consider(self, first: str, second: str) -> None:
+        """Offer a pair, each side as what it would have become by now; the same two forms once."""
+        a, b = self._cluster(first), self._cluster(second)
+        if a is b or not (a.concerned or b.concerned or self._workspace.wants(a.members, b.members)):
+            return
+        if b.form.id < a.form.id:
+            a, b = b, a
+        question = (a.state, b.state)
+        if question not in self._asked:
+            self._asked.add(question)
+            self._offer(a, b)
+
+    def write(self) -> None:
+        """Write what the clusters of several records have become."""
+        pending = {id(cluster): cluster for cluster in self._clusters.values() if cluster.pending}
+        for cluster in pending.values():
+            self._write(cluster)
+
+    def _cluster(self, record_id: str) -> _Cluster:
+        cluster = self._clusters.get(record_id)
+        if cluster is None:
+            record = self._workspace.before(record_id)
+            assert record is not None, "only what could be read is considered"
+            concerned = self._workspace.is_changed(record_id)
+            cluster = self._clusters[record_id] = _Cluster([record_id], record, record, concerned)
+        return cluster
 
     # ------------------------------------------------------------------ one pair
 
@@ -96,23 +135,29 @@ class _Merging:
             proposal = self._operator.propose_merge(a.form, b.form, now=self._workspace.now)
             if proposal is None:
                 return
-            record = check_merge(proposal, a.form, b.form, self._scope)
+            scope = self._scope(a.form)
+            record = check_merge(proposal, a.form, b.form, scope)
             if self._selects:
                 words = max(a.words, b.words, key=_claim)
                 self._join(a, b, stand_in(words, (a.form, b.form)), words)
             else:
-                self._check_id(record, a, b)
-                form = self._proposed([*a.members, *b.members], record, without=(a, b))
+                self._check_id(record, a, b, scope)
+                form = self._proposed([*a.members, *b.members], record, scope, without=(a, b))
                 self._join(a, b, form, form)
         except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
-            self._workspace.refuse(_NAME, f"pair {a.form.id} {b.form.id}", told(error))
+            self._workspace.failed(_NAME, a.form, b.form, error)
 
-    def _check_id(self, record: MemoryRecord, a: _Cluster, b: _Cluster) -> None:
+    def _scope(self, record: MemoryRecord) -> ConsolidationScope:
+        scope = self._workspace.scope_of(record) if record.id in self._clusters else record.scope.consolidation
+        assert scope is not None, "what spans several scopes is in no pair"
+        return scope
+
+    def _check_id(self, record: MemoryRecord, a: _Cluster, b: _Cluster, scope: ConsolidationScope) -> None:
         """Refuse a record that exists: only a merge of this very pair may come out as one of its sides."""
         if any(side.form.id == record.id and (side.pending or is_merge(side.form)) for side in (a, b)):
             return
-        held = self._workspace.records.get(record.id)
-        if held is not None and self._workspace.scope_of(held) == self._scope:
+        held = self._workspace.get(record.id)
+        if held is not None and self._workspace.scope_of(held) == scope:
             raise ProposalError(f"record {record.id} exists already; a merge must be a new record")
 
     def _join(self, a: _Cluster, b: _Cluster, form: MemoryRecord, words: MemoryRecord) -> None:
@@ -120,17 +165,21 @@ class _Merging:
             self._pending_ids.pop(cluster.form.id, None)
         self._pending_ids[form.id] = None
         larger, smaller = (a, b) if len(a.members) >= len(b.members) else (b, a)
-        for position in smaller.members:
-            self._clusters[position] = larger
+        for member in smaller.members:
+            self._clusters[member] = larger
         larger.members.extend(smaller.members)
         larger.form, larger.words = form, words
+        larger.concerned = True  # what it has become has been compared with nothing
 
     # ------------------------------------------------------------------ what a cluster becomes
 
-    def _of(self, members: Sequence[int]) -> list[MemoryRecord]:
-        return [self._records[position] for position in sorted(members)]
+    def _of(self, members: Iterable[str]) -> list[MemoryRecord]:
+        found = map(self._workspace.before, sorted(members))
+        return [record for record in found if record is not None]
 
-    def _proposed(self, members: Sequence[int], record: MemoryRecord, *, without: Sequence[_Cluster]) -> MemoryRecord:
+    def _proposed(
+        self, members: Collection[str], record: MemoryRecord, scope: ConsolidationScope, *, without: Sequence[_Cluster]
+    ) -> MemoryRecord:
         """What a custom operator's proposal makes of all members.
 
         A record with a key stays itself, and an earlier merge whose words are proposed takes in the rest.
@@ -144,7 +193,7 @@ class _Merging:
         if merges:
             return self._absorbed(max(merges, key=precedence), records)
         reserved = self._pending_ids.keys() - {cluster.form.id for cluster in without}
-        return self._workspace.at_free_id(merged(records, record, self._scope, self._workspace.now), reserved)
+        return self._workspace.at_free_id(merged(records, record, scope, self._workspace.now), reserved)
 
     def _selected(self, cluster: _Cluster) -> MemoryRecord:
         """What the default operator's proposals make of a cluster."""
@@ -153,7 +202,7 @@ class _Merging:
         records = self._of(cluster.members)
         if is_merge(cluster.words):
             return self._absorbed(cluster.words, records)
-        return self._workspace.at_free_id(merged(records, None, self._scope, self._workspace.now))
+        return self._workspace.at_free_id(merged(records, None, self._scope(records[0]), self._workspace.now))
 
     def _absorbed(self, merge: MemoryRecord, records: Sequence[MemoryRecord]) -> MemoryRecord:
         return absorbed(merge, [record for record in records if record is not merge], self._workspace.now)
@@ -181,6 +230,7 @@ class _Merging:
                 before=[RecordState.ACTIVE],
                 after=[RecordState.SUPERSEDED],
                 reason=reason,
+                related=[form.id],
             )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
@@ -17,48 +16,25 @@ __all__ = ["promote_episodes", "promoted"]
 
 _NAME = "promotion"
 
-_Signature = tuple[str, ...]
-_Rules = Mapping[tuple[ConsolidationScope, _Signature], Sequence[MemoryRecord]]
-
 
 def promote_episodes(workspace: Workspace) -> None:
     """Make a rule of enough episodes of one signature, or add later ones to the rule that stands for it."""
-    rules = _rules(workspace)
     # Whether an erased rule had been retired is not known any more.  One that had not was drawn anew by the erasure.
-    erased = {record_id for rule in workspace.rule_tombstones for record_id in rule.evidence}
-    for scope, _, records in workspace.groups(RecordType.EPISODE):
-        episodes: defaultdict[_Signature, list[MemoryRecord]] = defaultdict(list)
-        for record in records:
-            signature = _signature(record)
-            if signature:
-                episodes[signature].append(record)
-        for signature in sorted(episodes):
-            known = rules.get((scope, signature), ())
-            standing = [rule for rule in known if rule.state.is_live]
-            if standing:
-                _extend(workspace, min(standing, key=lambda rule: (rule.created_at, rule.id)), episodes[signature])
-            else:
-                _promote(workspace, scope, signature, episodes[signature], retired=known, erased=erased)
+    erased = frozenset(workspace.columns.erased_evidence())
+    recurring = workspace.columns.recurring(workspace.config.promotion_threshold, workspace.about)
+    for done, (scope, signature, episodes, rules) in enumerate(recurring):
+        workspace.progress(_NAME, done, len(recurring))
+        known = list(workspace.find(rules).values())
+        standing = [rule for rule in known if rule.state.is_live]
+        if standing:
+            _extend(workspace, min(standing, key=lambda rule: (rule.created_at, rule.id)), episodes)
+        else:
+            _promote(workspace, scope, signature, episodes, retired=known, erased=erased)
 
 
-def _signature(record: MemoryRecord) -> _Signature:
-    """What makes episodes alike: their tags, else the keys of their slots; sorted, each once."""
-    return tuple(sorted(set(record.tags or record.slots)))
-
-
-def _rules(workspace: Workspace) -> _Rules:
-    """The promoted rules, by scope and signature; a redacted one has lost both and counts by its evidence alone."""
-    rules: defaultdict[tuple[ConsolidationScope, _Signature], list[MemoryRecord]] = defaultdict(list)
-    for record in workspace.records.values():
-        if record.type is RecordType.RULE and record.provenance.kind == CONSOLIDATION:
-            scope = workspace.scope_of(record)
-            if scope is not None:
-                rules[scope, tuple(sorted(set(record.tags)))].append(record)
-    return rules
-
-
-def _extend(workspace: Workspace, rule: MemoryRecord, episodes: Sequence[MemoryRecord]) -> None:
-    later = [episode.id for episode in episodes if episode.id not in rule.evidence]
+def _extend(workspace: Workspace, rule: MemoryRecord, episodes: Sequence[str]) -> None:
+    held = frozenset(rule.evidence)
+    later = [record_id for record_id in episodes if record_id not in held]
     if not later:
         return
     workspace.stage(rule.evolve({"evidence": (*rule.evidence, *later), "updated_at": workspace.now}))
@@ -69,22 +45,24 @@ def _extend(workspace: Workspace, rule: MemoryRecord, episodes: Sequence[MemoryR
         before=[rule.state],
         after=[rule.state],
         reason=f"{len(later)} later episodes of its signature joined its evidence",
+        related=later,
     )
 
 
 def _promote(
     workspace: Workspace,
     scope: ConsolidationScope,
-    signature: _Signature,
-    episodes: Sequence[MemoryRecord],
+    signature: Sequence[str],
+    episodes: Sequence[str],
     *,
     retired: Sequence[MemoryRecord],
     erased: AbstractSet[str],
 ) -> None:
     """A new rule, when enough episodes are not what a retired or erased rule was drawn from."""
     spent = erased | {record_id for rule in retired for record_id in rule.evidence}
-    fresh = [episode for episode in episodes if episode.id not in spent]
     threshold = workspace.config.promotion_threshold
+    unspent = [record_id for record_id in episodes if record_id not in spent]
+    fresh = list(workspace.find(unspent).values()) if len(unspent) >= threshold else []
     if len(fresh) < threshold:
         return
     rule = workspace.at_free_id(promoted(scope, signature, fresh, workspace.now))
@@ -96,6 +74,7 @@ def _promote(
         before=[],
         after=[RecordState.ACTIVE],
         reason=f"{len(fresh)} episodes share one signature; {threshold} make a rule",
+        related=[episode.id for episode in fresh],
     )
 
 

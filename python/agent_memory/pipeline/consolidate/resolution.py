@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from agent_memory.lifecycle import partner_of, resolve_transition
+from agent_memory.lifecycle import resolve_transition
 from agent_memory.ports import RecordStore
 from agent_memory.records import MemoryRecord, RecordState
 
 from .operators import ResolutionOperator
 from .validation import check_winner
-from .workspace import Workspace, told
+from .workspace import Workspace
 
 __all__ = ["resolve", "settle_disputes"]
 
@@ -19,13 +19,13 @@ _NAME = "resolution"
 
 def settle_disputes(workspace: Workspace, resolver: ResolutionOperator) -> None:
     """Ask the resolver about every open dispute, in the order of the lesser ids, and write its valid verdicts."""
-    disputes: list[tuple[MemoryRecord, MemoryRecord]] = []
-    for record in workspace.records.values():
-        partner = partner_of(record, workspace.records.get)
-        if partner is not None and record.id < partner.id:
-            disputes.append((record, partner))
-    for done, (a, b) in enumerate(sorted(disputes, key=lambda pair: pair[0].id)):
+    about = workspace.about
+    disputes = [pair for pair in workspace.columns.disputes() if about is None or not about.isdisjoint(pair)]
+    for done, (first, second) in enumerate(workspace.reading(disputes)):
         workspace.progress(_NAME, done, len(disputes))
+        a, b = workspace.get(first), workspace.get(second)
+        if a is None or b is None:
+            continue
         try:
             verdict = resolver.propose_winner(a, b)
             if verdict is None:
@@ -33,7 +33,7 @@ def settle_disputes(workspace: Workspace, resolver: ResolutionOperator) -> None:
             winner, loser, reason = check_winner(verdict, a, b)
             settled = resolve_transition(winner, loser, reason=reason, now=workspace.now)
         except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
-            workspace.refuse(_NAME, f"pair {a.id} {b.id}", told(error))
+            workspace.failed(_NAME, a, b, error)
             continue
         workspace.stage(*settled)
         workspace.act(

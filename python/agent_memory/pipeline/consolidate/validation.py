@@ -6,6 +6,8 @@ refused whole.
 
 from __future__ import annotations
 
+from typing import Final
+
 from agent_memory.errors import ProposalError
 from agent_memory.extension import UNSCOPED, ConsolidationScope
 from agent_memory.fields import CONSOLIDATION
@@ -15,16 +17,19 @@ from agent_memory.wire import check_reason
 
 __all__ = ["check_dispute", "check_merge", "check_winner"]
 
+_LONGEST_REASON: Final = 2_000
+"""Characters of a reason, which stays in the record for ever."""
+
 
 def check_merge(proposal: object, a: MemoryRecord, b: MemoryRecord, scope: ConsolidationScope) -> MemoryRecord:
     """The record of a proposal that merges exactly ``a`` and ``b``, in ``scope``; else ProposalError."""
     merge = _proposal(proposal)
-    if merge.kind is not ProposalKind.SUPERSEDE:
+    if merge.kind != ProposalKind.SUPERSEDE:
         raise ProposalError(f"a near-duplicate operator may only propose supersede, not {merge.kind}")
     record = merge.record
     if not isinstance(record, MemoryRecord):
         raise ProposalError("a merge must carry the merged record, and this one has no record")
-    check_reason(merge.reason, "a proposal", ProposalError)
+    _reason(merge.reason)
     pair = {a.id, b.id}
     if not record.replaces or not pair.issuperset(record.replaces):
         raise ProposalError("a merge must name one or both sides of the pair in supersedes, and nothing else")
@@ -54,11 +59,11 @@ def check_merge(proposal: object, a: MemoryRecord, b: MemoryRecord, scope: Conso
 def check_dispute(proposal: object, a: MemoryRecord, b: MemoryRecord) -> str:
     """The reason of a proposal that disputes exactly ``a`` and ``b``; ProposalError for anything else."""
     dispute = _proposal(proposal)
-    if dispute.kind is not ProposalKind.TRANSITION:
+    if dispute.kind != ProposalKind.TRANSITION:
         raise ProposalError(f"a contradiction operator may only propose transition, not {dispute.kind}")
     if {dispute.target_id, dispute.other_id} != {a.id, b.id}:
         raise ProposalError("a transition must name exactly the candidate pair in target_id and other_id")
-    return check_reason(dispute.reason, "a proposal", ProposalError)
+    return _reason(dispute.reason)
 
 
 def check_winner(verdict: object, a: MemoryRecord, b: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord, str]:
@@ -69,10 +74,17 @@ def check_winner(verdict: object, a: MemoryRecord, b: MemoryRecord) -> tuple[Mem
     if winner_id not in (a.id, b.id):
         raise ProposalError("a resolver may not name a winner outside the pair")
     winner, loser = (a, b) if winner_id == a.id else (b, a)
-    return winner, loser, check_reason(reason, "a proposal", ProposalError)
+    return winner, loser, _reason(reason)
 
 
 def _proposal(proposal: object) -> Proposal:
     if not isinstance(proposal, Proposal):
         raise ProposalError(f"an operator must return a Proposal or None, not {type(proposal).__name__}")
     return proposal
+
+
+def _reason(reason: object) -> str:
+    given = check_reason(reason, "a proposal", ProposalError)
+    if len(given) > _LONGEST_REASON:
+        raise ProposalError(f"a reason has at most {_LONGEST_REASON:,} characters; this one has {len(given):,}")
+    return given

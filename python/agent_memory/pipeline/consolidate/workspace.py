@@ -1,106 +1,151 @@
-"""What the passes of one consolidation share: the records, read once, the writes, and the report (SPEC section 12).
+"""What the passes of one consolidation share: the records, the writes, and the report (SPEC section 12).
 
-A pass asks for groups of records and hands back versions.  Versions are seen by the passes at once and reach the store,
-in order, at the end of the pass; what the store made of them (it may sign) is read back then.
+A pass asks the columns which records belong together, and for those alone are records built.  It hands back versions,
+which the passes see at once and which reach the store, and the columns, in order, at the end of the pass.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
+from typing import Final, TypeVar
 
-from agent_memory import lineage
+from agent_memory import kernel, lineage
 from agent_memory.errors import AgentMemoryError
 from agent_memory.extension import ConsolidationScope
 from agent_memory.pipeline.report import CONSOLIDATION_ACTIONS, Action, ConsolidationReport, Rejection
-from agent_memory.pipeline.scoping import effective_scope
 from agent_memory.ports import RecordStore
-from agent_memory.records import MemoryRecord, RecordState, RecordType
+from agent_memory.records import MemoryRecord, RecordState
 
 from .operators import ConsolidationConfig
 
-__all__ = ["Group", "Progress", "Workspace", "told"]
+__all__ = ["Progress", "Workspace", "told"]
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the pass, how many records are done, and of how many."""
 
-Group = tuple[ConsolidationScope, RecordType, Sequence[MemoryRecord]]
+_AHEAD: Final = 512
+"""Blocks or pairs whose records are read together."""
+_HELD: Final = 16_384
+"""Records kept in memory at most, but for those of one batch of blocks or pairs."""
+_Ids = TypeVar("_Ids", bound=Sequence[str])
 
 
 class Workspace:
     """The newest version of every record, and what is done to them.
 
+    Args:
+        store: where records are read and written.
+        columns: what is known of the same records without reading them; kept in step with what is written.
+        about: the ids this consolidation is about, to which what it writes is added; None for all.
+        again: pairs of ids it is about besides.
+
     Attributes:
-        records: by id; never changed but by :meth:`stage` and :meth:`flush`.
         now: the moment of this consolidation; every version written has it.
         config: what the passes are measured by.
+        unanswered: the pairs of ids an operator failed on, to be asked about again.
     """
 
     def __init__(
-        self, store: RecordStore, *, now: datetime, config: ConsolidationConfig, progress: Progress | None
+        self,
+        store: RecordStore,
+        columns: kernel.Columns,
+        *,
+        now: datetime,
+        config: ConsolidationConfig,
+        progress: Progress | None,
+        about: Collection[str] | None = None,
+        again: Collection[frozenset[str]] = (),
     ) -> None:
         self._store = store
         self._progress = progress
         self._staged: list[MemoryRecord] = []
+        self._newest: dict[str, MemoryRecord] = {}
+        self._held: dict[str, MemoryRecord] = {}
         self._touched: set[str] = set()
         self._actions: list[Action] = []
         self._rejections: list[Rejection] = []
-        self._scopes: dict[str, ConsolidationScope | None] = {}
+        self._changed = None if about is None else set(columns.affected(about))
+        self._again = frozenset(again)
+        self.columns = columns
         self.now = now
         self.config = config
-        self.records: dict[str, MemoryRecord] = {record.id: record for record in store.list()}
+        self.unanswered: set[frozenset[str]] = set()
 
     # ------------------------------------------------------------------ reading
 
+    @property
+    def about(self) -> set[str] | None:
+        """The ids to look around; None for all.  Not every pair of theirs is wanted: see :meth:`wants`."""
+        return None if self._changed is None else self._changed.union(*self._again)
+
+    def is_changed(self, record_id: str) -> bool:
+        """Whether this consolidation is about a record, whatever it is paired with."""
+        return self._changed is None or record_id in self._changed
+
+    def wants(self, first: Collection[str], second: Collection[str]) -> bool:
+        """Whether one of two sets of records makes a pair with the other that is to be asked about again."""
+        return any(len(pair.intersection(first)) == len(pair.intersection(second)) == 1 for pair in self._again)
+
+    def get(self, record_id: str) -> MemoryRecord | None:
+        """The newest version of a record, or None when there is none that can be read."""
+        return self._newest.get(record_id) or self.before(record_id)
+
     def find(self, record_ids: Iterable[str]) -> dict[str, MemoryRecord]:
-        """The records of those ids that exist."""
-        return {record_id: self.records[record_id] for record_id in record_ids if record_id in self.records}
+        """The newest versions of those ids that can be read."""
+        wanted = dict.fromkeys(record_ids)
+        self._read(wanted)
+        return {record_id: record for record_id in wanted if (record := self.get(record_id)) is not None}
+
+    def before(self, record_id: str) -> MemoryRecord | None:
+        """The version a record had when the pass began, or None when there is none that can be read."""
+        self._read((record_id,))
+        return self._held.get(record_id)
+
+    def reading(self, items: Iterable[_Ids]) -> Iterator[_Ids]:
+        """The items, each some ids.  Records are read a good many at a time, and let go when they are too many."""
+        waiting = iter(items)
+        while batch := list(islice(waiting, _AHEAD)):
+            if len(self._held) > _HELD:
+                self._held.clear()
+            self._read(dict.fromkeys(record_id for ids in batch for record_id in ids))
+            yield from batch
+
+    def _read(self, record_ids: Iterable[str]) -> None:
+        unread = [record_id for record_id in record_ids if record_id not in self._held and record_id in self.columns]
+        if unread:
+            self._held.update(self._store.get_many(unread))
 
     def scope_of(self, record: MemoryRecord) -> ConsolidationScope | None:
         """The consolidation scope a record is treated as having, or None when it spans several."""
-        if record.id not in self._scopes:
-            scope = effective_scope(record, self.find)
-            self._scopes[record.id] = None if scope is None else scope.consolidation
-        return self._scopes[record.id]
-
-    def groups(self, *types: RecordType) -> list[Group]:
-        """The active records of the given types by scope and type, each group sorted by id, in a fixed order."""
-        members: defaultdict[tuple[ConsolidationScope, RecordType], list[MemoryRecord]] = defaultdict(list)
-        for record in self.records.values():
-            if record.state is RecordState.ACTIVE and record.type in types:
-                scope = self.scope_of(record)
-                if scope is not None:
-                    members[scope, record.type].append(record)
-        order = sorted(
-            members, key=lambda group: (group[1].value, [(part is not None, part or "") for part in group[0]])
-        )
-        return [(*group, sorted(members[group], key=lambda record: record.id)) for group in order]
-
-    @property
-    def rule_tombstones(self) -> list[MemoryRecord]:
-        """The redacted rules.  They have lost what they said and for whom, not what they were drawn from."""
-        return [record for record in self.records.values() if record.redacted and record.type is RecordType.RULE]
+        return self.columns.scope_of(record.id)
 
     # ------------------------------------------------------------------ writing
 
     def stage(self, *versions: MemoryRecord) -> None:
         """Take versions to be written, in this order."""
         self._staged.extend(versions)
-        self.records.update((version.id, version) for version in versions)
-        self._touched.update(version.id for version in versions)
+        self._newest.update((version.id, version) for version in versions)
 
     def flush(self) -> None:
-        """Write what is staged and read back what the store holds now.  Raises StoreError when the store fails."""
-        if not self._staged:
-            return
+        """Write what is staged.  Raises StoreError when the store fails."""
         staged, self._staged = self._staged, []
+        newest, self._newest = self._newest, {}
+        if not staged:
+            return
         self._store.put_many(staged)
-        self.records.update(self._store.get_many(dict.fromkeys(version.id for version in staged)))
+        self._held.update(newest)  # what the store may have done, signing them, is nothing to the passes
+        self.columns.update(version.canonical_bytes() for version in newest.values())
+        self._touched.update(newest)
+        if self._changed is not None:
+            self._changed.update(self.columns.affected(newest))
 
     def at_free_id(self, record: MemoryRecord, reserved: Collection[str] = ()) -> MemoryRecord:
         """``record``, born as many milliseconds later as it takes for its id to be free and not ``reserved``."""
-        return lineage.at_free_id(record, lambda record_id: record_id in self.records or record_id in reserved)
+        return lineage.at_free_id(
+            record, lambda record_id: record_id in self.columns or record_id in self._newest or record_id in reserved
+        )
 
     # ------------------------------------------------------------------ reporting
 
@@ -113,6 +158,7 @@ class Workspace:
         before: Iterable[RecordState],
         after: Iterable[RecordState],
         reason: str,
+        related: Iterable[str] = (),
     ) -> None:
         """Report something done, one of :data:`CONSOLIDATION_ACTIONS`."""
         assert (pass_name, action) in CONSOLIDATION_ACTIONS
@@ -124,12 +170,19 @@ class Workspace:
                 before=tuple(state.value for state in before),
                 after=tuple(state.value for state in after),
                 reason=reason,
+                related=tuple(related),
             )
         )
 
     def refuse(self, pass_name: str, detail: str, error: str) -> None:
         """Report something refused or put off."""
         self._rejections.append(Rejection(pass_name=pass_name, detail=detail, error=error))
+
+    def failed(self, pass_name: str, a: MemoryRecord, b: MemoryRecord, error: Exception) -> None:
+        """Report that an operator did not deal with a pair as it may, and have it asked again if it broke down."""
+        self.refuse(pass_name, f"pair {a.id} {b.id}", told(error))
+        if not isinstance(error, AgentMemoryError):
+            self.unanswered.add(frozenset((a.id, b.id)))
 
     def progress(self, pass_name: str, done: int, total: int) -> None:
         """Tell whoever waits how far a pass is."""

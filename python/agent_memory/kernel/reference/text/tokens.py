@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
-from unicodedata import category, normalize
+from typing import Final, Literal, NamedTuple, TypeAlias
 
+from agent_memory.kernel.reference.normal import normalised
+
+from .characters import CLASSES, category, fold_case, lower_text
 from .chunks import Chunks
 from .enclosures import enclosures
 
@@ -21,50 +23,6 @@ _UNIFIED: dict[int, str | None] = {
     **dict.fromkeys(range(0x202A, 0x202F)),
     **dict.fromkeys(range(0x2066, 0x206A)),
 }
-
-# Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar, Tibetan.
-_UNSPACED = (
-    (0x0E01, 0x0EFF), (0x0F00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3005, 0x3007), (0x3021, 0x3029),
-    (0x3031, 0x3035), (0x3041, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xA9E0, 0xA9FF),
-    (0xAA60, 0xAA7F), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x1B000, 0x1B16F), (0x20000, 0x3FFFD),
-)  # fmt: skip
-_ITSELF = frozenset("'\".,:;+-#/\\@_&*?!=()")
-# Punctuation that means something beside a word or number: primes, daggers, dots, connectors.
-_SIGNS = frozenset("´¶·‖‗†‡•‣‧′″‴‵‶‷※‿⁀⁁⁂⁃⁎⁏⁑⁔⁕⁗")
-_LINE_ENDS = frozenset("\n\r\v\f\x85\u2028\u2029")
-
-
-def _class_of(code: int) -> str:
-    char = chr(code)
-    if char in _ITSELF:
-        return char
-    if char in "[]{}":
-        return "b"
-    if char in _SIGNS:
-        return "g"
-    if char in _LINE_ENDS:
-        return "\n"
-    kind = category(char)
-    if kind[0] == "Z" or kind in ("Cc", "Cs") or code == 0x200B:
-        return " "
-    if kind[0] in "LM" or code == 0x3007:
-        return "u" if any(low <= code <= high for low, high in _UNSPACED) else "a"
-    if kind[0] == "N":
-        return "0"
-    if char in "%‰‱§٪؉؊" or 0xE0020 <= code <= 0xE007F:
-        return "s"
-    if char == "`" or kind[0] == "P" or kind == "Cf":
-        return "x"
-    return "s"  # symbols, private use, and what this Unicode version does not know yet
-
-
-class _Classes(dict[int, str]):
-    def __missing__(self, code: int) -> str:
-        found = self[code] = _class_of(code)
-        return found
-
-
-_CLASSES = _Classes()
 
 _TOKEN = re.compile(
     r"""
@@ -93,13 +51,15 @@ _TOKEN = re.compile(
 )
 
 
+Kind: TypeAlias = Literal["run", "word", "symbol", "mark"]
+_KINDS: Final[dict[str, Kind]] = {"run": "run", "word": "word", "symbol": "symbol"}
 _NOT_SPACE = re.compile(r"[^ ]")
 
 
 class Token(NamedTuple):
     """One token: ``kind`` is run, word, symbol or mark; ``text`` as written; ``classes`` its class letters."""
 
-    kind: str
+    kind: Kind
     text: str
     classes: str
     start: int
@@ -117,12 +77,12 @@ class Scan(NamedTuple):
 
 def prepare(body: str) -> str:
     """NFC with apostrophes, dashes and full-width operators unified and invisible characters removed."""
-    return normalize("NFC", normalize("NFC", body).translate(_UNIFIED))
+    return normalised(normalised(body).translate(_UNIFIED))
 
 
 def fold(text: str) -> str:
     """Casefolded, in NFC."""
-    return normalize("NFC", text.casefold())
+    return normalised(fold_case(text))
 
 
 def lower(text: str) -> str:
@@ -131,14 +91,14 @@ def lower(text: str) -> str:
 
 
 def _lower_letter(char: str) -> str:
-    small = char.lower()
+    small = lower_text(char)
     return "σ" if small == "ς" else small if len(small) == 1 else char
 
 
 def scan(body: str) -> Scan:
     """The tokens of ``body`` (spec/text.md section 3)."""
     text = prepare(body)
-    classes = text.translate(_CLASSES)
+    classes = text.translate(CLASSES)
     enclosed = enclosures(text, classes)
     if enclosed.bold:
         letters = list(classes)
@@ -159,7 +119,7 @@ def scan(body: str) -> Scan:
         elif kind == "bang" and not chunks.at(start).code and not chunks.at(start).capitals and not _goes_on(text, end):
             continue  # the end of a sentence
         last = end
-        tokens.append(Token(kind if kind in ("run", "word", "symbol") else "mark", written, match[0], start, end))
+        tokens.append(Token(_KINDS.get(kind, "mark"), written, match[0], start, end))
     if enclosed.marks:
         tokens.sort(key=_place)
     return Scan(text, classes, tuple(tokens), tuple(enclosed.quotes))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
+
+from .analyse import stem
+from .tokens import fold, lower
 
 if TYPE_CHECKING:
     from .analyse import Analysis, Item
@@ -24,6 +28,18 @@ def same_statement(a: Analysis, b: Analysis) -> bool:
     if a.negated != b.negated or a.terms != b.terms or a.bare != b.bare or len(a.items) != len(b.items):
         return False
     return all(map(_same_item, a.items, b.items))
+
+
+def statement_key(analysis: Analysis) -> Hashable:
+    """A value that is equal for any two texts that are the same statement; most others differ in it.
+
+    Of an item, what counts is made of its text alone: of one that is not fixed that is its stem, and two items agree
+    only when their texts are equal, or their stems and whether they are gerunds.
+    """
+    items = tuple(
+        (stem(fold(lower(item.text))) if item.fixed else item.stem, _is_gerund(item.text)) for item in analysis.items
+    )
+    return analysis.negated, analysis.terms, analysis.bare, items
 
 
 def statements_oppose(a: Analysis, b: Analysis) -> bool:

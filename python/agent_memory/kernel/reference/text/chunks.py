@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from unicodedata import category
+
+from .characters import capitalised
 
 _CHUNK = re.compile(r"[^ \nxu]+")
 _AROUND = "'\".,:;!?()b"  # quotation marks, brackets and punctuation at the ends are no part of a chunk
@@ -56,10 +57,3 @@ class Chunks:
             capitals=inner,
             initial=not inner and capitalised(text[:1]) and core[1:2] in "a0.",
         )
-
-
-def capitalised(text: str) -> bool:
-    """Whether ``text`` holds an upper- or title-case letter."""
-    if text.isascii():
-        return text != text.lower()
-    return any(category(char) in ("Lu", "Lt") for char in text)

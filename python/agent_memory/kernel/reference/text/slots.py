@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from unicodedata import category
 
 from .analyse import analyse
+from .characters import DIGIT, category, is_lower
 from .sentences import split_sentences
 from .tokens import fold, prepare, scan
 from .words import (
@@ -23,7 +23,7 @@ from .words import (
 )
 
 _CLAUSE_END = re.compile(
-    r";|\s[—-]+\s(?!\d)|\s*\(|,?\s+(?:which|who|because|although|though|but|since|unless|until|while)\s|,\s*(?:so|and)\s",
+    rf";|\s[—-]+\s(?!{DIGIT})|\s*\(|,?\s+(?:which|who|because|although|though|but|since|unless|until|while)\s|,\s*(?:so|and)\s",
     re.IGNORECASE,
 )
 
@@ -108,4 +108,4 @@ def _names(value: str) -> bool:
     if word in VALUE_PREPOSITIONS:
         return False
     participle = word in IRREGULAR_PARTICIPLES or (word.endswith(("ing", "ed")) and len(word) >= 5)
-    return not (participle and tokens[first].text[0].islower())
+    return not (participle and is_lower(tokens[first].text[0]))

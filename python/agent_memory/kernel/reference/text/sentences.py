@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from .characters import DIGIT, fold_case, is_digit, is_lower, is_upper
 from .tokens import fold, scan
 from .words import (
     IRREGULAR_PAST,
@@ -19,7 +20,7 @@ from .words import (
     TITLES,
 )
 
-_BULLET = re.compile(r"\s*(?:[-*+•‣◦·–]|\d{1,3}[.)]|#{1,6}|>)\s+")
+_BULLET = re.compile(rf"\s*(?:[-*+•‣◦·–]|{DIGIT}{{1,3}}[.)]|#{{1,6}}|>)\s+")
 _STOP = re.compile(r"(?P<wide>[。！？｡؟।॥۔]+)|(?P<narrow>[.!?…]+)(?P<close>[\"'”’)\]»]*)(?=\s|$)")
 _NEXT = re.compile(r"\s*(\S?)")
 
@@ -91,16 +92,16 @@ def _ends(block: str, start: int, match: re.Match[str]) -> bool:
     found = _NEXT.match(block, match.end())
     following = found[1] if found else ""
     if match["narrow"] in ("..", "...", "…"):
-        return not following.islower()
+        return not is_lower(following)
     if match["narrow"] != "." or match["close"]:
         return True
     before = block[max(start, match.start() - 40) : match.start()].split()
     word = before[-1].lstrip("([\"'“‘") if before else ""
-    folded = word.casefold()
-    if folded in TITLES and (folded != "no" or following.isdigit()):
+    folded = fold_case(word)
+    if folded in TITLES and (folded != "no" or is_digit(following)):
         return not following
     if folded in SHORTENED:
-        return not (following.islower() or following.isdigit())
-    if len(word) == 1 and word.isupper():  # an initial: "J. Smith", "Ada B. Lovelace"
-        return not following or (len(before) > 1 and not before[-2][:1].isupper())
+        return not (is_lower(following) or is_digit(following))
+    if len(word) == 1 and is_upper(word):  # an initial: "J. Smith", "Ada B. Lovelace"
+        return not following or (len(before) > 1 and not is_upper(before[-2][:1]))
     return True

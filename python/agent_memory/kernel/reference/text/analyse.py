@@ -6,9 +6,11 @@ from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
-from unicodedata import category, normalize
 
-from .chunks import Chunks, capitalised
+from agent_memory.kernel.reference.normal import normalised
+
+from .characters import capitalised, category, fold_case, is_upper
+from .chunks import Chunks
 from .idioms import denies_nothing
 from .tokens import Scan, Token, fold, lower, scan
 from .words import (
@@ -85,18 +87,12 @@ def _analyse(body: str) -> Analysis:
         core=frozenset(terms) - FRAME_STEMS,
         negated=reader.negated,
         items=tuple(reader.items),
-        bare="" if terms else normalize("NFC", body),
+        bare="" if terms else normalised(body),
     )
 
 
 _LONGEST_REMEMBERED = 2000  # characters
 _remembered = lru_cache(maxsize=2048)(_analyse)
-
-
-def core_overlap(a: Analysis, b: Analysis) -> float:
-    """Jaccard similarity of the two cores, 0.0 when both are empty."""
-    together = len(a.core | b.core)
-    return len(a.core & b.core) / together if together else 0.0
 
 
 def _shouting(scanned: Scan) -> bool:
@@ -179,11 +175,11 @@ class _Reader:
         word = lower(token.text)
         if word.endswith("n") and self._followed_by(token, "'t"):
             base = word[:-1]
-            self._plain(index, token, CONTRACTED.get(base, base))
+            self._plain(index, token, CONTRACTED.get(base, base), contracted=True)
             self._negator("not", index, index + 2)
             return True
         if word in UNMARKED:
-            self._plain(index, token, UNMARKED[word])
+            self._plain(index, token, UNMARKED[word], contracted=True)
             self._negator("not", index, index + 1)
         elif word == "no" and self._next_text(index) == "longer":
             self._negator("no longer", index, index + 2)
@@ -194,11 +190,12 @@ class _Reader:
             self._plain(index, token, word)
         return False
 
-    def _plain(self, index: int, token: Token, word: str) -> None:
-        text = self._written(index, token, word)
+    def _plain(self, index: int, token: Token, word: str, *, contracted: bool = False) -> None:
+        """Adds a word that is no negator; the verb of a contraction stands in lower case whatever the text has."""
+        text = word if contracted else self._written(index, token, word)
         if word in ARTICLES and (self._is_article(index, token) if word == "a" else text == word):
             return
-        if word in CASED_WORDS and token.text.isupper() and not self.shouting:
+        if word in CASED_WORDS and is_upper(token.text) and not self.shouting:
             self._content(token.text, word, fixed=True)
         elif word == "am" and self._after_number(index, token):  # the time of day
             self._content(text, word, fixed=True)
@@ -220,8 +217,6 @@ class _Reader:
 
     def _written(self, index: int, token: Token, word: str) -> str:
         """``word``, or the token as written where its case is its meaning: in code, in a name like WHO, in a letter."""
-        if word != lower(token.text):
-            return word  # the verb of a contraction
         chunk = self._chunks.at(token.start)
         if chunk.letter:
             free = index == 0 and word in ("a", "i")
@@ -236,7 +231,7 @@ class _Reader:
     def _followed_by(self, token: Token, ending: str) -> bool:
         end = token.end + len(ending)
         follows = self.scan.classes[end : end + 1]
-        return self.scan.text[token.end : end].casefold() == ending and not (follows and follows in "a0u")
+        return self.scan.text[token.end : end].lower() == ending and not (follows and follows in "a0u")
 
     def _next_text(self, index: int) -> str:
         following = self.scan.tokens[index + 1 : index + 2]
@@ -250,7 +245,7 @@ class _Reader:
             return classes[end : end + 2] == "'a" and classes[max(0, start - 1) : start] != "'"
         if word in NEGATORS_ENGLISH:
             return True
-        abbreviation = word.isascii() and not self.shouting and token.text.isupper()
+        abbreviation = word.isascii() and not self.shouting and is_upper(token.text)
         return word in NEGATORS_OTHER and not abbreviation
 
     def _is_article(self, index: int, token: Token) -> bool:
@@ -298,7 +293,7 @@ class _Reader:
     def _unit(self, index: int, token: Token) -> str:
         """The unit, as written, that ends this word directly after a number ("5MB", "5 MB"); else empty."""
         unit = token.text[len(token.classes.rstrip("a")) :]
-        if unit.casefold() not in CASED_UNITS:
+        if fold_case(unit) not in CASED_UNITS:
             return ""
         if len(unit) == len(token.text):
             if not self._after_number(index, token):
