@@ -16,7 +16,7 @@ FIRST_PERSON: Final = _words("i me my mine myself we us our ours ourselves")
 
 STOP_WORDS: Final = _words(
     "a about am an and are as at be been but by can could did do does doing for from had has have having he her "
-    "hers him his how if in into is it its itself just no nor not of off on or out so some such than that the "
+    "hers him his how if in into is it its itself just no nor not of off on or out she so some such than that the "
     "their theirs them then there these they this those to too up very was were what when where which who whom "
     "whose why will with would you your yours"
 )

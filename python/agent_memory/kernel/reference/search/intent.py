@@ -74,21 +74,21 @@ def intent_of(query: str, analyser: Analyser, authors: Iterable[tuple[str, str]]
     """What ``query`` asks, with the known authors as (folded name, the word that names them)."""
     words = set(analyser.words(query))
     named = [author for author, word in authors if word in words]
-    lowered = query[:MOST_QUERY_CHARACTERS].translate(_LOWER)
+    read = query[:MOST_QUERY_CHARACTERS]
     return Intent(
         author=named[0] if len(named) == 1 else None,
         own=not FIRST_PERSON.isdisjoint(words),
-        when=_WHEN.match(lowered) is not None,
-        span=span_of(lowered),
+        when=_WHEN.match(read.translate(_LOWER)) is not None,
+        span=span_of(read),
     )
 
 
 def span_of(query: str) -> Span | None:
-    """The first month a lower-case query names, as ``2023-05``, ``2023-05-07`` or by an English name."""
+    """The first month a query names, as ``2023-05``, ``2023-05-07`` or by an English name."""
     iso = _ISO.search(query)
     if iso is not None:
         return Span(int(iso[2]), int(iso[1]), int(iso[3]) if iso[3] and iso[3] != "00" else None)
-    words = _WORD_OR_NUMBER.findall(query)
+    words = _WORD_OR_NUMBER.findall(query.translate(_LOWER))
     for place, word in enumerate(words):
         if word not in MONTHS:
             continue

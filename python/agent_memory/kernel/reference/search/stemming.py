@@ -1,4 +1,4 @@
-"""Stems: Snowball for the scripts that have it, the first letters elsewhere (spec/recall.md section 3.4).
+"""Stems: Snowball where it has a script, and the first letters outside Latin script (spec/recall.md section 3.4).
 
 The algorithms are those of the ``snowballstemmer`` package, which is not needed until a word is to be stemmed.
 """
@@ -33,6 +33,8 @@ _SCRIPTS: Final = (
 """Ranges of code points and whose algorithm a word that begins in one gets."""
 _LATIN: Final = ((0x0000, 0x036F), (0x1E00, 0x1EFF), (0x2C60, 0x2C7F), (0xA720, 0xA7FF), (0xAB30, 0xAB64))
 _PREFIX: Final = 4
+_UNMARKED: Final = ("english", "porter")
+"""Algorithms that know no marks, and so stem words without them."""
 _LEAST_ACCENT: Final = 10
 """Marks of this combining class and above are accents, vowel points and tones, which people leave out; below are the
 voicing marks, nuktas and viramas that make another letter."""
@@ -58,16 +60,16 @@ class Stemmer:
         self._algorithms: dict[str, Callable[[str], str]] = {}
 
     def __call__(self, word: str) -> tuple[str, ...]:
-        """The stem of a word without its marks; outside the known scripts the bare word and its first four letters."""
+        """The stem of a word without its marks; outside Latin script also the first four letters of a longer stem."""
         if self._language == "none":
             return (strip_marks(word),)
         name = self._script(ord(word[0]))
-        if name in ("english", "porter"):
+        if name in _UNMARKED:
             return (self._stem(name, strip_marks(word)),)
-        if name:
-            return (strip_marks(self._stem(name, word)),)
-        bare = strip_marks(word)
-        return (bare,) if len(bare) <= _PREFIX else (bare, bare[:_PREFIX])
+        stem = strip_marks(self._stem(name, word) if name else word)
+        if name == self._language or len(stem) <= _PREFIX:
+            return (stem,)
+        return (stem, stem[:_PREFIX])
 
     def _script(self, first: int) -> str:
         """The algorithm for a word that begins with this code point; empty for none."""
