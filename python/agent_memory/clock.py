@@ -11,9 +11,10 @@ from typing import Final
 
 from .errors import RecordTypeError, RecordValueError
 
-__all__ = ["MILLISECOND", "now_utc", "read_time", "time_from_wire", "time_to_wire", "truncate"]
+__all__ = ["MILLISECOND", "milliseconds", "now_utc", "read_time", "time_from_wire", "time_to_wire", "truncate"]
 
 MILLISECOND: Final = timedelta(milliseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TWO: Final = tuple(f"{number:02}" for number in range(60))
 _THREE: Final = tuple(f"{number:03}" for number in range(1000))
 _WIRE: Final = re.compile(
@@ -70,6 +71,11 @@ def read_time(value: object, field: str) -> datetime:
                 f"{field} is not an ISO 8601 time; write it like 2026-01-31T09:30:00Z, timezone included"
             ) from None
     return truncate(value, field)
+
+
+def milliseconds(value: datetime) -> int:
+    """A time that :func:`truncate` returned, in milliseconds since 1970."""
+    return (value - _EPOCH) // MILLISECOND
 
 
 def time_to_wire(value: datetime) -> str:

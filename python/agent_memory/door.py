@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fg_agent_id import KeyPair
 
     from .catalogue import Catalogue
+    from .search.lexical import LexicalIndex
 
 __all__ = ["Door"]
 
@@ -39,6 +40,7 @@ class Door(RecordStore):
         store: where the versions go.
         keys, address: the identity to sign with, or None.
         catalogue: of that store.
+        finder: the native search index of that store, where the memory has one.
         indexes: further search indexes that are to hear of what is written.
 
     What is to happen once a transaction has been committed, and not at all when it is not, is given to
@@ -52,12 +54,14 @@ class Door(RecordStore):
         keys: KeyPair | None,
         address: str | None,
         catalogue: Catalogue,
+        finder: LexicalIndex | None = None,
         indexes: Sequence[SearchIndex] = (),
     ) -> None:
         self._store = store
         self._keys = keys
         self._address = address
         self._catalogue = catalogue
+        self._finder = finder
         self._followers = tuple(_Follower(index, store) for index in indexes)
         self._lock = threading.RLock()
         self._depth = 0
@@ -105,6 +109,8 @@ class Door(RecordStore):
             return  # one of us is writing, or waits for another process to end writing: it takes in what there is
         try:
             self._catalogue.follow()
+            if self._finder is not None:
+                self._finder.follow()
             for follower in self._followers:
                 follower.follow({})
         finally:
@@ -147,6 +153,8 @@ class Door(RecordStore):
                         tombstones = [record for record in self._written.values() if record.redacted]
                         if tombstones:
                             erasing.enter_context(self._catalogue.taking_out(tombstones))
+                            if self._finder is not None:
+                                erasing.enter_context(self._finder.taking_out())
             except BaseException:  # the store has gone back to where this block began, and so do we
                 while len(self._undo) > undo:
                     self._undo.pop()()
@@ -173,6 +181,9 @@ class Door(RecordStore):
         # it in before it answers, and raises if it still cannot.
         with contextlib.suppress(StoreError):
             self._catalogue.follow(written)
+        if self._finder is not None:
+            with contextlib.suppress(StoreError):
+                self._finder.follow(written)
         for follower in self._followers:
             with contextlib.suppress(Exception):
                 follower.follow(written)

@@ -38,11 +38,13 @@ from .pipeline import (
     decay,
     resolve,
 )
+from .pipeline.answer import answer
 from .pipeline.recall import retrieve
 from .places import as_path, make_sidecar_folder, remove_foreign_index, sidecar_folder
 from .ports import Operator, RecordStore, SearchIndex
 from .recall_result import RecallResult
 from .records import MemoryRecord, Provenance, RecordState, RecordType
+from .search.lexical import SNAPSHOT, LexicalIndex
 from .similar import SimilarPairs, similar_pairs
 from .touches import Touches, Unmoved
 from .transfer import read_memory_file, write_memory_file
@@ -134,13 +136,17 @@ class Memory:
             sidecars = None  # a memory that cannot be written is read all the same
         self._touches = Touches(None if sidecars is None else sidecars / "salience.json")
         self._catalogue = open_catalogue(sidecars, self._store)
-        self._indexes: tuple[SearchIndex, ...] = (self._catalogue,) if indexes is None else tuple(indexes)
+        self._finder: LexicalIndex | None = None
+        if indexes is None:
+            self._finder = LexicalIndex(self._store, None if sidecars is None else sidecars / SNAPSHOT)
+        self._indexes = tuple(indexes or ())
         self._door = Door(
             self._store,
             keys=self._keys,
             address=self._agent,
             catalogue=self._catalogue,
-            indexes=indexes or (),
+            finder=self._finder,
+            indexes=self._indexes,
         )
         self._upkeep = Upkeep(
             door=self._door,
@@ -287,15 +293,30 @@ class Memory:
             raise ArgumentError("budget_tokens must be a whole number, 0 or more")
         self._check_open()
         self._door.refresh()
-        block = retrieve(
-            query,
-            store=self._store,
-            indexes=self._indexes,
-            budget_tokens=budget_tokens,
-            include_history=include_history,
-            include_archived=include_archived,
-            touches=self._touches if touch else Unmoved(self._touches),
-        )
+        if self._finder is None:
+            block = retrieve(
+                query,
+                store=self._store,
+                indexes=self._indexes,
+                budget_tokens=budget_tokens,
+                include_history=include_history,
+                include_archived=include_archived,
+                touches=self._touches if touch else Unmoved(self._touches),
+            )
+        else:
+            self._finder.set_touches(self._touches.moved())
+            block = answer(
+                query,
+                index=self._finder,
+                store=self._store,
+                refresh=self._door.refresh,
+                budget_tokens=budget_tokens,
+                now=now_utc(),
+                include_history=include_history,
+                include_archived=include_archived,
+            )
+            for record_id in block.ids if touch else ():
+                self._touches.touch(record_id)
         self._touches.flush_if_due()
         return RecallResult(block=block)
 
@@ -553,7 +574,7 @@ class Memory:
                 self._upkeep.close()
                 self._touches.close()
             finally:
-                for index in {*self._indexes, self._catalogue}:
+                for index in (*self._indexes, *(() if self._finder is None else (self._finder,)), self._catalogue):
                     index.close()
                 self._store.close()
 

@@ -17,6 +17,7 @@ SIDECARS: Final = (
     "catalogue.db-wal",
     "catalogue.db-shm",
     "consolidated.json",
+    "recall.index",
     "salience.json",
     "salience.lock",
     "salience.lock.next",

@@ -51,11 +51,19 @@ class Touches(TouchCounts):
         self._written: _Counts = {} if sidecar is None else _read(sidecar)
         self._unwritten: _Counts = {}
         self._flushed_at = time.monotonic()
+        self._moved = set(self._written)
+
+    def moved(self) -> dict[str, int]:
+        """The counts that were raised, or read from the sidecar, since the last time this was asked."""
+        with self._guard:
+            moved, self._moved = self._moved, set()
+        return {record_id: self.count(record_id) for record_id in moved}
 
     def touch(self, record_id: str, *, now: datetime | None = None) -> None:
         """Count one recall or repetition of a record."""
         with self._guard:
             _add(self._unwritten, record_id, 1, now_utc() if now is None else now)
+            self._moved.add(record_id)
 
     def carry(self, part_id: str, whole_id: str) -> None:
         """Count the touches of a record that was merged for what it was merged into, too."""
@@ -63,6 +71,7 @@ class Touches(TouchCounts):
             for counts in (dict(self._written), dict(self._unwritten)):
                 if part_id in counts:
                     _add(self._unwritten, whole_id, *counts[part_id])
+                    self._moved.add(whole_id)
 
     def count(self, record_id: str) -> int:
         """How often a record was touched."""
@@ -141,6 +150,7 @@ class Touches(TouchCounts):
             durable.replace(sidecar, kernel.canonical_json(_to_wire(total)))
         except OSError as error:
             raise durable.failure(error, f"cannot write the touch counts to {sidecar}") from error
+        self._moved.update(record_id for record_id in total if total[record_id] != self._written.get(record_id))
         self._written = total
 
 

@@ -47,6 +47,9 @@ if _choice in {"", "native"}:
         trigrams,
         verify_signatures,
     )
+    from .reference.search import Config as SearchConfig
+    from .reference.search import Index as SearchIndex
+    from .reference.search import Row as SearchRow
 elif _choice == "python":
     from .reference import (  # type: ignore[assignment]  # the same to whoever uses them
         Columns,
@@ -79,12 +82,18 @@ elif _choice == "python":
         trigrams,
         verify_signatures,
     )
+    from .reference.search import Config as SearchConfig
+    from .reference.search import Index as SearchIndex
+    from .reference.search import Row as SearchRow
 else:
     raise ArgumentError("AGENT_MEMORY_KERNEL names no kernel: set it to 'native' or 'python', or leave it out")
 
 __all__ = [
     "Columns",
     "Pairs",
+    "SearchConfig",
+    "SearchIndex",
+    "SearchRow",
     "analyse",
     "analyse_many",
     "build_info",
