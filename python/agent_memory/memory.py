@@ -38,15 +38,14 @@ from .pipeline import (
     decay,
     resolve,
 )
-from .pipeline.answer import answer
-from .pipeline.recall import retrieve
 from .places import as_path, make_sidecar_folder, remove_foreign_index, sidecar_folder
 from .ports import Operator, RecordStore, SearchIndex
 from .recall_result import RecallResult
+from .recalling import Asked, Recalling
 from .records import MemoryRecord, Provenance, RecordState, RecordType
 from .search.lexical import SNAPSHOT, LexicalIndex
 from .similar import SimilarPairs, similar_pairs
-from .touches import Touches, Unmoved
+from .touches import Touches
 from .transfer import read_memory_file, write_memory_file
 from .upkeep import Upkeep
 from .wire import check_reason
@@ -136,18 +135,22 @@ class Memory:
             sidecars = None  # a memory that cannot be written is read all the same
         self._touches = Touches(None if sidecars is None else sidecars / "salience.json")
         self._catalogue = open_catalogue(sidecars, self._store)
-        self._finder: LexicalIndex | None = None
+        finder: LexicalIndex | None = None
         if indexes is None:
-            self._finder = LexicalIndex(self._store, None if sidecars is None else sidecars / SNAPSHOT)
-        self._indexes = tuple(indexes or ())
+            finder = LexicalIndex(self._store, None if sidecars is None else sidecars / SNAPSHOT)
+        self._indexes: tuple[SearchIndex, ...] = tuple(indexes or ())
         self._door = Door(
             self._store,
             keys=self._keys,
             address=self._agent,
             catalogue=self._catalogue,
-            finder=self._finder,
+            finder=finder,
             indexes=self._indexes,
         )
+        self._recalling = Recalling(
+            store=self._store, door=self._door, touches=self._touches, finder=finder, indexes=self._indexes
+        )
+        self._own_indexes = (*self._indexes, self._catalogue) if finder is None else (finder, self._catalogue)
         self._upkeep = Upkeep(
             door=self._door,
             store=self._store,
@@ -277,48 +280,44 @@ class Memory:
         include_history: bool = False,
         include_archived: bool = False,
         touch: bool = True,
+        types: Iterable[RecordType | str] | None = None,
+        tags: Iterable[str] | None = None,
+        min_score: float = 0.0,
+        limit: int | None = None,
+        as_of: datetime | str | None = None,
     ) -> RecallResult:
         """Find what is relevant to ``query``, whole records within ``budget_tokens`` (about 4 characters a token).
 
-        Both sides of a dispute come together or not at all.  ``include_history`` adds what was superseded behind what
-        replaced it, ``include_archived`` what was archived.  Each record returned is touched, unless ``touch`` is
-        False; no record changes.
+        Both sides of a dispute come together or not at all.  Each record returned is touched; no record changes.
+
+        Args:
+            include_history: also what was superseded, behind what replaced it.
+            include_archived: also what was archived.
+            touch: False leaves no trace of this recall.
+            types, tags: only records of one of these types, and with all of these tags, are found.
+            min_score: only records of at least this score are found; nothing is an answer too.
+            limit: most records returned.
+            as_of: a moment, as an aware datetime or ISO 8601 text: what would have been found then, in the versions of
+                then.  What was erased since is gone, and counted.  Takes a pass over the memory, and touches nothing.
 
         Raises:
-            ArgumentError: ``query`` is no text or the budget no number of 0 or more.
+            ArgumentError: an argument of the wrong type (also a TypeError) or out of range (also a ValueError).
+            StoreError: the store failed.
         """
-        if not isinstance(query, str):
-            raise ArgumentTypeError(f"query must be a str, not {type(query).__name__}")
-        if isinstance(budget_tokens, bool) or not isinstance(budget_tokens, int) or budget_tokens < 0:
-            raise ArgumentError("budget_tokens must be a whole number, 0 or more")
+        asked = Asked.read(
+            query,
+            budget_tokens=budget_tokens,
+            include_history=include_history,
+            include_archived=include_archived,
+            touch=touch,
+            types=types,
+            tags=tags,
+            min_score=min_score,
+            limit=limit,
+            as_of=as_of,
+        )
         self._check_open()
-        self._door.refresh()
-        if self._finder is None:
-            block = retrieve(
-                query,
-                store=self._store,
-                indexes=self._indexes,
-                budget_tokens=budget_tokens,
-                include_history=include_history,
-                include_archived=include_archived,
-                touches=self._touches if touch else Unmoved(self._touches),
-            )
-        else:
-            self._finder.set_touches(self._touches.moved())
-            block = answer(
-                query,
-                index=self._finder,
-                store=self._store,
-                refresh=self._door.refresh,
-                budget_tokens=budget_tokens,
-                now=now_utc(),
-                include_history=include_history,
-                include_archived=include_archived,
-            )
-            for record_id in block.ids if touch else ():
-                self._touches.touch(record_id)
-        self._touches.flush_if_due()
-        return RecallResult(block=block)
+        return self._recalling.recall(asked)
 
     def get(self, record_id: str) -> MemoryRecord:
         """The newest version of a record.  Raises StoreError for an unknown or malformed id."""
@@ -574,7 +573,7 @@ class Memory:
                 self._upkeep.close()
                 self._touches.close()
             finally:
-                for index in (*self._indexes, *(() if self._finder is None else (self._finder,)), self._catalogue):
+                for index in self._own_indexes:
                     index.close()
                 self._store.close()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Final
 
 from .pipeline.recall import RetrievedBlock, RetrievedRecord
@@ -18,9 +19,17 @@ _LINE_BREAKS: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
-    """The records a recall found, best first, within its token budget."""
+    """The records a recall found, best first, within its token budget.
+
+    Attributes:
+        block: the same with what was asked and what it cost.
+        as_of: the moment that was asked about, or None for the present.
+        erased_since: how many records of that moment are not told of because they were erased since.
+    """
 
     block: RetrievedBlock
+    as_of: datetime | None = None
+    erased_since: int = 0
 
     @property
     def records(self) -> tuple[RetrievedRecord, ...]:
@@ -36,6 +45,10 @@ class RecallResult:
     def __iter__(self) -> Iterator[RetrievedRecord]:
         return iter(self.block.records)
 
+    def explain(self) -> str:
+        """How each record came to its score, for people: a line of factors and one for each reason."""
+        return "\n".join(line for item in self.block.records for line in _explained(item))
+
     def as_prompt_block(self) -> str:
         """The records as text for a model: a line each, in order.
 
@@ -46,6 +59,13 @@ class RecallResult:
         if not self.block.records:
             return NOTHING_FOUND
         return "\n".join(_line(item.record) for item in self.block.records)
+
+
+def _explained(item: RetrievedRecord) -> Iterator[str]:
+    factors = item.factors
+    product = "" if factors is None else " × ".join(f"{name} {value:.3f}" for name, value in asdict(factors).items())
+    yield f"{item.record.id}: {item.score:.4f}" + (f" = {product}" if product else "") + f"; {item.tokens} tokens"
+    yield from (f"  {reason}" for reason in item.reasons)
 
 
 def _line(record: MemoryRecord) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agent_memory.clock import time_to_wire
 from agent_memory.errors import AgentMemoryError
 from agent_memory.extension import SCOPE_FIELDS
 
@@ -32,6 +33,11 @@ _SIDE = "   "
 @click.option("--limit", type=click.IntRange(min=1), help="Show this many answers at most; a dispute counts as one.")
 @click.option("--history", is_flag=True, help="Also what was superseded, behind what replaced it.")
 @click.option("--archived", is_flag=True, help="Also what was archived.")
+@click.option("--type", "types", type=click.Choice(_TYPES), multiple=True, help="Only this type; may be repeated.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only with this tag; may be repeated.")
+@click.option("--min-score", type=click.FloatRange(min=0), default=0.0, help="Only what scores at least this.")
+@click.option("--as-of", metavar="TIME", help="As the memory was then: 2026-01-31T09:30:00Z.")
+@click.option("--explain", is_flag=True, help="Show how each record came to its score.")
 @click.option("--no-touch", is_flag=True, help="Leave no trace: do not count this as a use of what is found.")
 @click.option("--prompt", is_flag=True, help="Print the block of text that goes into a model's prompt.")
 def recall(
@@ -42,6 +48,11 @@ def recall(
     limit: int | None,
     history: bool,
     archived: bool,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    min_score: float,
+    as_of: str | None,
+    explain: bool,
     no_touch: bool,
     prompt: bool,
 ) -> None:
@@ -49,7 +60,15 @@ def recall(
     query = " ".join(words)
     with settings.open() as memory:
         result = memory.recall(
-            query, budget_tokens=budget, include_history=history, include_archived=archived, touch=not no_touch
+            query,
+            budget_tokens=budget,
+            include_history=history,
+            include_archived=archived,
+            touch=not no_touch,
+            types=types or None,
+            tags=tags or None,
+            min_score=min_score,
+            as_of=as_of,
         )
     answers = _answers(result.records)[:limit]
     found = [item for answer in answers for item in answer]
@@ -64,7 +83,9 @@ def recall(
         facts["prompt"] = block = shown.as_prompt_block()
         settings.screen.answer(facts, lambda: shown_lines(block))
     else:
-        settings.screen.answer(facts, lambda: _recalled(answers))
+        if result.as_of is not None:
+            facts["as_of"], facts["erased_since"] = time_to_wire(result.as_of), result.erased_since
+        settings.screen.answer(facts, lambda: _recalled(answers, explain=explain, erased=result.erased_since))
 
 
 def _retrieved(item: RetrievedRecord) -> dict[str, Any]:
@@ -90,7 +111,11 @@ def _answers(items: Sequence[RetrievedRecord]) -> list[tuple[RetrievedRecord, ..
     return answers
 
 
-def _recalled(answers: Sequence[tuple[RetrievedRecord, ...]]) -> Iterator[str]:
+def _recalled(
+    answers: Sequence[tuple[RetrievedRecord, ...]], *, explain: bool = False, erased: int = 0
+) -> Iterator[str]:
+    if erased:
+        yield click.style(f"{erased} records of that time have been erased since", dim=True)
     if not answers:
         yield "nothing relevant is remembered"
     for number, answer in enumerate(answers, 1):
@@ -98,6 +123,7 @@ def _recalled(answers: Sequence[tuple[RetrievedRecord, ...]]) -> Iterator[str]:
         if len(answer) == 1:
             yield f"{number}. {_scored(first)}"
             yield from _text_of(first.record, "     ")
+            yield from _why(first, "     ") if explain else ()
             continue
         a, b = (item.record for item in answer)
         reason = a.transition.reason if a.transition else ""
@@ -106,8 +132,15 @@ def _recalled(answers: Sequence[tuple[RetrievedRecord, ...]]) -> Iterator[str]:
         for side, item in zip("AB", answer, strict=True):
             yield f"{_SIDE}{side}. {_scored(item)}"
             yield from _text_of(item.record, "        ")
+            yield from _why(item, "        ") if explain else ()
         command_line = f"agent-memory resolve {short_id(a.id)} {short_id(b.id)} --reason '...'"
         yield _SIDE + click.style(f"if A holds: {command_line}", dim=True)
+
+
+def _why(item: RetrievedRecord, margin: str) -> Iterator[str]:
+    factors = {} if item.factors is None else asdict(item.factors)
+    yield margin + click.style(" × ".join(f"{name} {value:.3f}" for name, value in factors.items()), dim=True)
+    yield from (margin + click.style(one_line(reason), dim=True) for reason in item.reasons)
 
 
 def _scored(item: RetrievedRecord) -> str:
