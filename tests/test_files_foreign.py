@@ -6,8 +6,10 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fg_agent_memory as peer
 import pytest
@@ -156,11 +158,12 @@ def test_what_is_not_visible_yet_is_told_when_it_is(
     writer, disk = FileRecordStore(root), durable.Disk()
     early: list[tuple[str, tuple[str, ...] | None]] = []
 
-    def watched(source: str, target: str) -> None:
+    def watched(link: Callable[[Any, str], None], source: Any, target: str) -> None:
         early.extend(asked.changes(cursor) for asked in (store, FileRecordStore(root)))
-        os.link(source, target)
+        link(source, target)
 
-    monkeypatch.setattr(disk, "link", watched)
+    for name in ("link", "link_nameless"):
+        monkeypatch.setattr(disk, name, partial(watched, getattr(disk, name)))
     monkeypatch.setattr(durable, "disk", disk)
     writer.put(A)
     monkeypatch.undo()

@@ -241,6 +241,7 @@ class FileRecordStore(RecordStore):
         outermost = self._lock.acquire()
         try:
             if outermost:
+                self._buffer = Buffer()  # a forked child has its parent's
                 self._committer.recover()
             mark = len(self._buffer)
             try:
@@ -248,6 +249,8 @@ class FileRecordStore(RecordStore):
             except BaseException:
                 self._buffer.roll_back(mark)
                 raise
+            if not self._lock.mine:
+                raise StoreError(f"{self._root} was forked in a transaction; only the parent process can end it")
             if outermost:
                 self._committer.write(self._buffer.writes())
         finally:
