@@ -167,7 +167,8 @@ def _add(counts: _Counts, record_id: str, count: int, moment: datetime) -> None:
 def _read(sidecar: Path) -> _Counts:
     """The counts in the sidecar, without what is damaged in it: all they do is reinforce (SPEC section 16.3)."""
     try:
-        entries = parse_json(sidecar.read_bytes(), "salience.json")["scores"].items()
+        data = sidecar.read_bytes() if sidecar.is_file() else b""  # reading a pipe would wait for its other end
+        entries = parse_json(data, "salience.json")["scores"].items()
     except (OSError, RecordError, KeyError, TypeError, AttributeError):
         return {}
     counts: _Counts = {}

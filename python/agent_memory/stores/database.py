@@ -110,7 +110,7 @@ class Database:
             connection.text_factory = bytes  # text that is no UTF-8 must not make a whole query fail
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version != _SCHEMA:
-                raise StoreError(
+                raise DamagedDatabase(
                     f"{self.path} has schema version {version}, which this agent-memory does not know; "
                     "update the package, or give the path of a memory"
                 )

@@ -71,6 +71,7 @@ _ADVICE: Final = {
     errno.EPERM: "not permitted; check the owner of the folder, and that its file system has hard links",
     errno.EOPNOTSUPP: "the file system has no hard links; keep the memory elsewhere, or in one .db file",
     errno.ENOTDIR: "a part of the path is a file where a folder is needed; choose another path",
+    errno.ENOTEMPTY: "a folder with something in it is in the way; move it elsewhere",
     errno.EEXIST: "a file is in the way where a folder is needed; choose another path",
     errno.ELOOP: "it is a symbolic link, which a store does not follow; put the real file in its place",
     errno.EMFILE: "too many files are open in this process; close some or raise the limit (ulimit -n)",
