@@ -40,7 +40,8 @@ _READ_FLAGS: Final = (
 
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
 
-_VERSION: Final = re.compile(r"[0-9]{6,}\.json", re.ASCII)
+_VERSION: Final = re.compile(r"[0-9]{6,9}\.json", re.ASCII)
+"""A longer number is that of no version: nobody has a thousand million of one record."""
 _FOLDER: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
