@@ -193,6 +193,7 @@ def test_a_trigger_that_was_removed_is_put_back_and_older_cursors_are_worth_noth
         "UPDATE agent_memory_meta SET value = 'another' WHERE name = 'generation'",
         "UPDATE agent_memory_meta SET value = 'first' WHERE name = 'schema'",
         "INSERT OR REPLACE INTO agent_memory_meta VALUES ('pruned', 'all')",
+        "UPDATE records SET seq = 'first'",
         "DROP TABLE agent_memory_meta",
         "DROP TABLE agent_memory_changes",
         "DROP TABLE agent_memory_keys",
@@ -207,7 +208,7 @@ def test_tables_of_our_own_that_somebody_spoiled_are_made_again(path: Path, sql:
     with closing(SQLiteRecordStore(path)) as store:
         assert store.list() == (source,)
         after, told = store.changes(cursor)
-        assert told in (None, ())
+        assert told is None or set(told) <= {source.id}
         store.put(other)
         assert store.changes(after)[1] == (other.id,)
         assert store.find(source=source.provenance.ref) == (source, other)

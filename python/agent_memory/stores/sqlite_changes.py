@@ -104,7 +104,8 @@ def _pruned(database: Database) -> tuple[int, int]:
 
 
 def _number(database: Database, sql: str, values: Iterable[int] = ()) -> int:
-    return int(database.read(sql, values)[0][0] or 0)
+    value = database.read(sql, values)[0][0]
+    return value if isinstance(value, int) else 0  # any program may write to these columns
 
 
 def _entries(database: Database, sql: str, values: Iterable[int] = ()) -> tuple[str, list[tuple[int, Any, int]]]:
