@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory import Memory, RecordError, StoreError
+from agent_memory import Memory, RecordError, StoreError, touches
 from agent_memory.doctor import examine
 from agent_memory.search import SQLiteSearchIndex
 from agent_memory.stores import durable
+from agent_memory.stores.lock import ProcessLock
 
 WORD = b"zebra77"
 
@@ -92,13 +93,34 @@ def test_redacting_again_finishes_what_failed_after_the_redaction(place: Path, m
             replace(path, data, staging)
 
         monkeypatch.setattr(durable, "replace", full)
-        with pytest.raises(StoreError, match="disk is full"):
+        with pytest.raises(StoreError, match=r"is redacted, but.*disk is full"):
             memory.redact(record_id, "secret")
         monkeypatch.undo()
         with pytest.raises(RecordError, match="already"):
             memory.redact(record_id, "secret")
     sidecar = catalogue_of(place).with_name("salience.json")
     assert record_id not in sidecar.read_text()
+
+
+def test_a_redaction_that_waits_in_vain_for_the_touch_counts_says_what_is_done(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touches, "_LONGEST_WAIT", 0.1)
+    with Memory(place) as memory:
+        record_id = str(memory.remember("zebra77 is the word.").record_id)
+        memory.recall("zebra77")
+        memory._touches.flush()
+        other = ProcessLock(catalogue_of(place).with_name("salience.lock"), 0)
+        other.acquire()
+        with pytest.raises(StoreError, match="is redacted, but") as told:
+            memory.redact(record_id, "secret")
+        other.release()
+        other.close()
+        assert "nothing was written" not in str(told.value)
+        assert memory.get(record_id).redacted
+        with pytest.raises(RecordError, match="already"):
+            memory.redact(record_id, "secret")
+    assert record_id not in catalogue_of(place).with_name("salience.json").read_text()
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -411,7 +411,13 @@ class Memory:
                 # the way, nothing is lost, and asking again finishes.
                 self._door.put_many((*plan.reopened, *plan.recreated))
                 self._door.redact(lambda erased: redact(erased, reason), plan.erased[::-1] or (record_id,))
-            self._touches.forget(plan.reached)
+            try:
+                self._touches.forget(plan.reached)
+            except StoreError as error:
+                raise StoreError(
+                    f"{record_id} is redacted, but how often it was recalled is still noted; redact it again to remove "
+                    f"that: {error}"
+                ) from error
             return self._store.get(record_id)
 
     # ------------------------------------------------------------------ portability

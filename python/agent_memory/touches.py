@@ -130,7 +130,15 @@ class Touches(TouchCounts):
         if self._file_lock is None:
             yield
             return
-        self._file_lock.acquire()
+        try:
+            self._file_lock.acquire()
+        except StoreError as error:
+            if isinstance(error.__cause__, OSError):
+                raise
+            raise StoreError(
+                f"another process has been writing the touch counts for {_LONGEST_WAIT:g} s; they were not changed: "
+                "try again, or end the one that hangs"
+            ) from error
         try:
             yield
         finally:
