@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -141,3 +144,22 @@ def test_a_memory_is_not_used_in_a_forked_child(tmp_path: Path, name: str) -> No
         assert in_a_forked_child(memory.close) == ""
         memory.remember("The parent goes on.")
         assert memory.status()["records"] == 2
+
+
+def test_a_file_system_that_numbers_files_anew_each_time_can_be_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = itertools.count(1)
+    real = os.stat
+
+    def numbered(path: Any, **how: Any) -> SimpleNamespace:
+        about = real(path, **how)
+        values = {name: getattr(about, name) for name in dir(about) if name.startswith("st_")}
+        return SimpleNamespace(**values | {"st_ino": next(numbers)})
+
+    monkeypatch.setattr(os, "stat", numbered)
+    store = FileRecordStore(root, timeout=0.1)
+    store.changes()
+    store.put(A)
+    store.put(B)
+    assert store.list() == (A, B)

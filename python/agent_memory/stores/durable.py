@@ -148,7 +148,7 @@ class KeptFile:
         self.path = str(path)
         self._open = open_
         self._opened: list[tuple[int, int]] = []
-        self._identity = (0, 0)
+        self._identity: tuple[int, int] | None = None
         weakref.finalize(self, _close_kept, self._opened)
 
     def descriptor(self) -> int:
@@ -165,10 +165,18 @@ class KeptFile:
         self._opened.append((os.getpid(), opened))
         about = os.fstat(opened)
         self._identity = about.st_ino, about.st_dev
+        if self.is_there() < 0 and os.path.lexists(self.path):
+            self._identity = None  # a few network file systems number a file anew each time it is asked for
         return opened
 
     def is_there(self) -> int:
-        """The size of the file when it is the one that has the path now, else -1: it was removed, or moved away."""
+        """The size of the file when it is the one that has the path now, else -1: it was removed, or moved away.
+
+        Where files have no lasting number, only a removed one is noticed.
+        """
+        if self._identity is None:
+            about = os.fstat(self.descriptor())
+            return about.st_size if about.st_nlink else -1
         try:
             about = os.stat(self.path)  # noqa: PTH116 - a string
         except FileNotFoundError:
