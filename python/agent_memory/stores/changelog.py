@@ -78,6 +78,7 @@ class ChangeLog:
 
     Attributes:
         file: the log, which stays open between two writes.
+        root_seen: how the root looked when :meth:`make_folder` had made a folder in it; None when it did not look.
     """
 
     def __init__(self, root: Path) -> None:
@@ -88,6 +89,7 @@ class ChangeLog:
         self._seen: _Seen | None = None
         self._size = 0
         self._steps: list[bytes] = []
+        self.root_seen: os.stat_result | None = None
 
     # ------------------------------------------------------------------------------- writing, all of it under the lock
 
@@ -100,6 +102,7 @@ class ChangeLog:
 
     def make_folder(self, path: str) -> bool:
         """``durable.make_dir`` for the folder of a record whose first version was just noted."""
+        self.root_seen = None
         if not self._size:
             return durable.make_dir(path)
         before = self._root_state()
@@ -250,7 +253,7 @@ class ChangeLog:
         return _about(self._path.stat())
 
     def _root_state(self) -> str:
-        about = os.stat(self._root)  # noqa: PTH116 - no path is needed
+        self.root_seen = about = os.stat(self._root)  # noqa: PTH116 - no path is needed
         return f"{_digest(about.st_mtime_ns, about.st_nlink):016x}"
 
     def _stamp(self, name: str, number: int) -> bytes:

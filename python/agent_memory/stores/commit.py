@@ -131,7 +131,7 @@ class Committer:
             made.append(path)
             durable.sync_dir(folder)
             if number == 1:
-                durable.sync_kept(self.folder)
+                durable.sync_kept(self.folder, self._log.root_seen)
             self._log.done({record_id: number})
         except BaseException as error:
             try:

@@ -169,6 +169,10 @@ class KeptFile:
             self._identity = None  # a few network file systems number a file anew each time it is asked for
         return opened
 
+    def is_the_one(self, about: os.stat_result | None) -> bool:
+        """Whether the file that looks so is the open one; False where that is not known."""
+        return about is not None and self._identity == (about.st_ino, about.st_dev)
+
     def is_there(self) -> int:
         """The size of the file when it is the one that has the path now, else -1: it was removed, or moved away.
 
@@ -181,7 +185,7 @@ class KeptFile:
             about = os.stat(self.path)  # noqa: PTH116 - a string
         except FileNotFoundError:
             return -1
-        return about.st_size if (about.st_ino, about.st_dev) == self._identity else -1
+        return about.st_size if self.is_the_one(about) else -1
 
     def there(self) -> tuple[int, int]:
         """The descriptor of the file that is there now, and its size."""
@@ -304,10 +308,10 @@ def sync_dir(path: StrPath) -> None:
         _sync(path, os.O_RDONLY)
 
 
-def sync_kept(folder: KeptFile) -> None:
-    """As :func:`sync_dir`, for a folder that stays open."""
+def sync_kept(folder: KeptFile, seen: os.stat_result | None = None) -> None:
+    """As :func:`sync_dir`, for a folder that stays open; ``seen`` is how the folder at its path looked just now."""
     if os.name != "nt":
-        disk.fsync(folder.there()[0])
+        disk.fsync(folder.descriptor() if folder.is_the_one(seen) else folder.there()[0])
 
 
 def make_dir(path: StrPath) -> bool:
