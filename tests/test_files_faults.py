@@ -19,7 +19,7 @@ from agent_memory.errors import StoreError
 from agent_memory.lifecycle import archive
 from agent_memory.stores import FileRecordStore, durable
 from contracts import NOON, SECRET, make
-from crash.disks import FailingDisk
+from crash.disks import FailingDisk, OldDisk
 
 LONG = os.environ.get("AGENT_MEMORY_TEST_PROFILE") == "long"
 CODES = {errno.ENOSPC: "disk is full", errno.EIO: "input/output error", errno.EMFILE: "too many files"}
@@ -125,6 +125,29 @@ def test_a_call_that_fails_once_leaves_all_or_nothing(
     tmp_path: Path, transaction: Callable[[FileRecordStore], None], code: int, logged: bool
 ) -> None:
     check_every_call(tmp_path, transaction, code, lasting=False, logged=logged)
+
+
+@pytest.mark.parametrize("transaction", [one_new, one_more, several])
+@pytest.mark.parametrize("code", CODES)
+def test_the_same_where_every_file_has_a_name_from_the_start(
+    tmp_path: Path, transaction: Callable[[FileRecordStore], None], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable, "NAMELESS", 0)
+    check_every_call(tmp_path, transaction, code, lasting=False, logged=True)
+
+
+@pytest.mark.skipif(not durable.NAMELESS, reason="this system has no files without a name")
+@pytest.mark.parametrize("opens", [False, True])
+def test_a_file_system_without_nameless_files_is_asked_once(
+    tmp_path: Path, opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FileRecordStore(tmp_path)
+    monkeypatch.setattr(durable, "disk", disk := OldDisk(opens=opens))
+    for transaction in (one_new, several):
+        transaction(store)
+    assert disk.asked == 1
+    assert len(store.list()) == 3
+    assert not list(tmp_path.rglob(f"{durable.TEMP_PREFIX}*"))
 
 
 @TRANSACTIONS

@@ -6,12 +6,16 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fg_agent_memory as peer
 import pytest
 
+from agent_memory import Memory
+from agent_memory.doctor import examine
 from agent_memory.errors import ArgumentError, ArgumentTypeError, StoreError
 from agent_memory.lifecycle import archive
 from agent_memory.stores import FileRecordStore, durable
@@ -156,11 +160,12 @@ def test_what_is_not_visible_yet_is_told_when_it_is(
     writer, disk = FileRecordStore(root), durable.Disk()
     early: list[tuple[str, tuple[str, ...] | None]] = []
 
-    def watched(source: str, target: str) -> None:
+    def watched(link: Callable[[Any, str], None], source: Any, target: str) -> None:
         early.extend(asked.changes(cursor) for asked in (store, FileRecordStore(root)))
-        os.link(source, target)
+        link(source, target)
 
-    monkeypatch.setattr(disk, "link", watched)
+    for name in ("link", "link_nameless"):
+        monkeypatch.setattr(disk, name, partial(watched, getattr(disk, name)))
     monkeypatch.setattr(durable, "disk", disk)
     writer.put(A)
     monkeypatch.undo()
@@ -224,3 +229,29 @@ def test_what_a_killed_put_left_is_gone_with_the_next_write(store: FileRecordSto
     again.put(B)
     assert not left.exists()
     assert again.list() == (A, B)
+
+
+# ---------------------------------------------------------------------------------------- numbers that nobody counts to
+
+
+@pytest.mark.parametrize("name", ["20240131.json", "1700000000000.json", f"{'9' * 200}.json"])
+def test_a_file_with_a_huge_number_harms_its_own_record_at_most(tmp_path: Path, name: str) -> None:
+    place = tmp_path / "memory"
+    with Memory(place) as memory:
+        record_id = str(memory.remember("The staging database is Postgres.").record_id)
+    folder = place / "records" / record_id.removeprefix("mem:")
+    stray = folder / name
+    stray.write_bytes((folder / "000001.json").read_bytes())
+    named = [finding.where for finding in examine(place)]
+    assert str(stray) in named or str(folder) in named
+    with Memory(place) as memory:
+        memory.remember("Something else.")
+        assert "Something else." in {record.body for record in memory.list()}
+    store = FileRecordStore(place / "records")
+    if "0240131" in name:
+        with pytest.raises(StoreError, match="move it away"):
+            store.redact(record_id, "leaked")
+        stray.unlink()
+    store.redact(record_id, "leaked")
+    assert store.get(record_id).redacted
+    assert not stray.exists()

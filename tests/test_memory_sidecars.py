@@ -7,16 +7,19 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from agent_memory import Memory, RecordError, StoreError
+from agent_memory import Memory, RecordError, StoreError, touches
+from agent_memory.doctor import examine
 from agent_memory.search import SQLiteSearchIndex
 from agent_memory.stores import durable
+from agent_memory.stores.lock import ProcessLock
 
 WORD = b"zebra77"
 
@@ -90,13 +93,34 @@ def test_redacting_again_finishes_what_failed_after_the_redaction(place: Path, m
             replace(path, data, staging)
 
         monkeypatch.setattr(durable, "replace", full)
-        with pytest.raises(StoreError, match="disk is full"):
+        with pytest.raises(StoreError, match=r"is redacted, but.*disk is full"):
             memory.redact(record_id, "secret")
         monkeypatch.undo()
         with pytest.raises(RecordError, match="already"):
             memory.redact(record_id, "secret")
     sidecar = catalogue_of(place).with_name("salience.json")
     assert record_id not in sidecar.read_text()
+
+
+def test_a_redaction_that_waits_in_vain_for_the_touch_counts_says_what_is_done(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touches, "_LONGEST_WAIT", 0.1)
+    with Memory(place) as memory:
+        record_id = str(memory.remember("zebra77 is the word.").record_id)
+        memory.recall("zebra77")
+        memory._touches.flush()
+        other = ProcessLock(catalogue_of(place).with_name("salience.lock"), 0)
+        other.acquire()
+        with pytest.raises(StoreError, match="is redacted, but") as told:
+            memory.redact(record_id, "secret")
+        other.release()
+        other.close()
+        assert "nothing was written" not in str(told.value)
+        assert memory.get(record_id).redacted
+        with pytest.raises(RecordError, match="already"):
+            memory.redact(record_id, "secret")
+    assert record_id not in catalogue_of(place).with_name("salience.json").read_text()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -124,6 +148,108 @@ def test_a_cursor_that_is_no_text_is_no_cursor(place: Path) -> None:
     connection.close()
     with Memory(place) as memory:
         assert memory.recall("found").ids == (record_id,)
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_link_to_nothing(path: Path) -> None:
+    path.symlink_to(path.parent / "nothing")
+
+
+def a_link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def a_later_version(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+
+
+def tables_of_others(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE record_fts (other)")
+        connection.execute("CREATE TABLE agent_memory_rows (other)")
+
+
+def a_view(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("CREATE VIEW catalogue_holders AS SELECT 1")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes and links")
+@pytest.mark.parametrize(
+    "put", [a_folder, a_pipe, a_link_to_nothing, a_link_to_itself, a_later_version, tables_of_others, a_view]
+)
+def test_what_is_no_catalogue_is_replaced_by_one(place: Path, put: Callable[[Path], None]) -> None:
+    with Memory(place) as memory:
+        record_id = memory.remember("Still to be found.").record_id
+    catalogue_of(place).unlink()
+    put(catalogue_of(place))
+    with Memory(place) as memory:
+        assert memory.recall("found").ids == (record_id,)
+        assert memory.remember("Still to be found.").deduped
+    assert examine(place) == ()
+
+
+def test_a_catalogue_that_loses_its_tables_in_use_is_made_anew(place: Path) -> None:
+    with Memory(place) as memory:
+        record_id = memory.remember("Still to be found.").record_id
+        with closing(sqlite3.connect(catalogue_of(place), isolation_level=None)) as connection:
+            connection.execute("DROP TABLE catalogue_holders")
+            connection.execute("DROP TABLE record_fts")
+        assert memory.recall("found").ids == (record_id,)
+        assert memory.remember("Still to be found.").deduped
+
+
+def test_a_folder_in_the_place_of_the_catalogue_is_not_emptied(place: Path) -> None:
+    Memory(place).close()
+    catalogue_of(place).unlink()
+    catalogue_of(place).mkdir()
+    (catalogue_of(place) / "note").write_text("mine")
+    with pytest.raises(StoreError, match=r"catalogue\.db.*move it elsewhere"):
+        Memory(place)
+    assert (catalogue_of(place) / "note").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes")
+def test_a_pipe_in_the_place_of_the_touch_counts_hangs_nobody(place: Path) -> None:
+    Memory(place).close()
+    sidecar = catalogue_of(place).with_name("salience.json")
+    os.mkfifo(sidecar)
+    with Memory(place) as memory:
+        memory.remember("Anything.")
+        assert memory.recall("anything").ids
+    assert sidecar.is_file()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs another user")
+def test_a_folder_with_sidecars_is_read_by_who_may_not_write_it() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "memory"
+        with Memory(place) as memory:
+            record_id = memory.remember("Still to be found.").record_id
+            assert memory.recall("found").ids
+        for path in (*place.rglob("*"), place, place.parent):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        child = os.fork()
+        if child == 0:
+            found = False
+            try:
+                if os.geteuid() == 0:  # whom no mode stops
+                    os.setuid(65534)
+                with Memory(place) as memory:
+                    found = memory.recall("found").ids == (record_id,) and memory.status()["records"] == 1
+            finally:
+                os._exit(0 if found else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        for path in (place.parent, place, *place.rglob("*")):
+            path.chmod(0o755)
 
 
 def test_a_busy_catalogue_is_not_thrown_away(place: Path) -> None:

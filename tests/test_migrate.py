@@ -369,3 +369,14 @@ def test_a_row_that_is_indexed_wrongly_is_mended_by_migrating(tmp_path: Path) ->
     assert "index" in {finding.kind for finding in examine(tmp_path / "memory.db")}
     migrate(tmp_path / "memory.db", tmp_path / "mended.db")
     assert {finding.kind for finding in examine(tmp_path / "mended.db")} <= {"peer"}
+
+
+@pytest.mark.parametrize("copy", [migrate, back_up])
+def test_a_destination_without_a_name_is_refused(tmp_path: Path, copy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "memory")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for target in (".", "..", "./"):
+        with pytest.raises(StoreError, match="name"):
+            copy(tmp_path / "memory", target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "memory"]

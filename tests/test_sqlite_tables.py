@@ -183,6 +183,37 @@ def test_a_trigger_that_was_removed_is_put_back_and_older_cursors_are_worth_noth
         assert store.changes(cursor)[1] == (make("seen").id,)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM agent_memory_meta",
+        "DELETE FROM agent_memory_meta WHERE name = 'generation'",
+        "UPDATE agent_memory_meta SET value = NULL WHERE name = 'generation'",
+        "UPDATE agent_memory_meta SET value = x'ff' WHERE name = 'generation'",
+        "UPDATE agent_memory_meta SET value = 'another' WHERE name = 'generation'",
+        "UPDATE agent_memory_meta SET value = 'first' WHERE name = 'schema'",
+        "INSERT OR REPLACE INTO agent_memory_meta VALUES ('pruned', 'all')",
+        "UPDATE records SET seq = 'first'",
+        "DROP TABLE agent_memory_meta",
+        "DROP TABLE agent_memory_changes",
+        "DROP TABLE agent_memory_keys",
+    ],
+)
+def test_tables_of_our_own_that_somebody_spoiled_are_made_again(path: Path, sql: str) -> None:
+    source, other = make("a"), make("b", minute=1)
+    with closing(SQLiteRecordStore(path)) as store:
+        store.put(source)
+        cursor, _ = store.changes()
+    shell(path, sql)
+    with closing(SQLiteRecordStore(path)) as store:
+        assert store.list() == (source,)
+        after, told = store.changes(cursor)
+        assert told is None or set(told) <= {source.id}
+        store.put(other)
+        assert store.changes(after)[1] == (other.id,)
+        assert set(store.find(source=source.provenance.ref)) == {source, other}
+
+
 def test_a_file_that_needs_nothing_is_opened_while_another_process_writes(store: Any, path: Path) -> None:
     store.put(make())
     with store.transaction(), closing(SQLiteRecordStore(path, timeout=0.1)) as reader:

@@ -275,10 +275,10 @@ def test_a_number_taken_by_a_writer_without_the_lock_is_tried_again(
     store.put(record)
     real = durable.write_new
 
-    def raced(path: str, data: bytes, *others: Any) -> None:
+    def raced(folder: str, path: str, data: bytes, *others: Any) -> None:
         if not Path(path).exists() and path.endswith("000002.json"):
             Path(path).write_bytes(data)
-        real(path, data, *others)
+        real(folder, path, data, *others)
 
     monkeypatch.setattr(durable, "write_new", raced)
     store.put(record)

@@ -9,6 +9,7 @@ store is rebuilt, never trusted.  What the store has redacted leaves the bytes o
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,8 @@ _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS catalogue_holders (record_id TEXT PRIMARY KEY, saying BLOB NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS catalogue_sayings ON catalogue_holders (saying)",
 )
+_OTHER_TABLES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
+"""What SQLite says of our statements where a table lacks, or is another program's."""
 _Answer = TypeVar("_Answer")
 _ATTEMPTS: Final = 20
 """How often a step is tried again because another process took the same one first."""
@@ -57,13 +60,15 @@ class Catalogue(SearchIndex):
         self._seen: str | None = None
         try:
             self._words = self._opened()
-        except DamagedDatabase:
-            if path is None:
+        except StoreError as error:
+            if path is None or not _is_useless(error):
                 raise
             _drop(path)
             self._words = self._opened()
 
     def _opened(self) -> SQLiteSearchIndex:
+        if self._path is not None and os.path.lexists(self._path) and not self._path.is_file():
+            raise DamagedDatabase(f"{self._path} is no file")  # and opening a pipe would wait for its other end
         return SQLiteSearchIndex(":memory:" if self._path is None else self._path, prepare=_prepare)
 
     @property
@@ -74,8 +79,8 @@ class Catalogue(SearchIndex):
         """What ``ask`` answers; when the file turns out to be damaged, what it answers of one made anew."""
         try:
             return ask()
-        except DamagedDatabase:
-            if self._path is None or self._database.in_transaction:
+        except StoreError as error:
+            if self._path is None or self._database.in_transaction or not _is_useless(error):
                 raise
             self._words.close()
             _drop(self._path)
@@ -210,12 +215,22 @@ def open_catalogue(folder: Path | None, store: RecordStore) -> Catalogue:
     return catalogue
 
 
+def _is_useless(error: StoreError) -> bool:
+    """Whether the file is what failed: it is damaged, or its tables are not those of a catalogue."""
+    cause = error.__cause__
+    return isinstance(error, DamagedDatabase) or (
+        isinstance(cause, sqlite3.Error) and (getattr(cause, "sqlite_errorcode", 0) & 0xFF) in _OTHER_TABLES
+    )
+
+
 def _drop(path: Path) -> None:
-    """Remove a damaged catalogue."""
+    """Remove what is no catalogue; a folder only when nothing is in it."""
     for suffix in ("", "-wal", "-shm"):
         damaged = path.with_name(path.name + suffix)
         try:
-            if os.path.lexists(damaged):
+            if damaged.is_dir() and not damaged.is_symlink():
+                durable.remove_dir(damaged)
+            elif os.path.lexists(damaged):
                 durable.remove(damaged)
         except OSError as error:
             raise durable.failure(error, f"cannot replace the damaged {damaged}") from error

@@ -117,6 +117,7 @@ class Memory:
         if source_kind in RESERVED_KINDS:
             raise ArgumentError(f"source_kind must not be {source_kind!r}: only the memory itself makes such records")
         self._lock = threading.RLock()
+        self._process = os.getpid()
         self._path = None if store is not None or path is None else as_path(path)
         self._keys = open_identity(identity)
         self._agent = None if self._keys is None else signing.address_of(self._keys)
@@ -469,7 +470,13 @@ class Memory:
                 # the way, nothing is lost, and asking again finishes.
                 self._door.put_many((*plan.reopened, *plan.recreated))
                 self._door.redact(lambda erased: redact(erased, reason), plan.erased[::-1] or (record_id,))
-            self._touches.forget(plan.reached)
+            try:
+                self._touches.forget(plan.reached)
+            except StoreError as error:
+                raise StoreError(
+                    f"{record_id} is redacted, but how often it was recalled is still noted; redact it again to remove "
+                    f"that: {error}"
+                ) from error
             return self._store.get(record_id)
 
     # ------------------------------------------------------------------ portability
@@ -564,7 +571,12 @@ class Memory:
         return self._agent
 
     def close(self) -> None:
-        """Write what is held back and release the store and the indexes.  Closing twice is allowed."""
+        """Write what is held back and release the store and the indexes.  Closing twice is allowed.
+
+        In a forked child it does nothing: what is held back is the parent's to write.
+        """
+        if self._is_forked:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -590,13 +602,21 @@ class Memory:
         damaged: Callable[[], tuple[tuple[str, str], ...]] = getattr(self._store, "damaged", tuple)
         return damaged()
 
+    @property
+    def _is_forked(self) -> bool:
+        """Whether the process that opened the files of this memory is another, of which this one is a forked child."""
+        return self._path is not None and self._process != os.getpid()
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("this memory is closed; open it again with Memory(path)")
+        if self._is_forked:
+            raise StoreError("this memory was opened before this process was forked; open it again here")
 
     @contextmanager
     def _open(self) -> Iterator[None]:
         """The lock over all that writes, for a memory that is not closed.  What only reads takes none."""
+        self._check_open()  # a lock that was held when this process was forked is never given back here
         with self._lock:
             self._check_open()
             yield

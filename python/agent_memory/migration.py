@@ -281,6 +281,8 @@ def _drop(folder: Path) -> None:
 
 
 def _check_free(target: Path, apart_from: Path) -> None:
+    if not target.name or target.name == "..":
+        raise StoreError(f"{target} has no name to give to a copy; give a path that ends in one")
     within = target.parent.resolve()
     if apart_from.is_dir() and within.is_relative_to(apart_from.resolve()):
         raise StoreError(f"{target} is inside the memory {apart_from}; give a path outside of it")

@@ -59,7 +59,7 @@ def make_sidecar_folder(folder: Path) -> bool:
         write_gitignore(folder, SIDECARS)
     except (OSError, StoreError):
         return False
-    return True
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def remove_foreign_index(memory: Path) -> None:

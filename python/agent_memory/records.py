@@ -225,6 +225,7 @@ class MemoryRecord(Fields, ExtensionMembers, FrozenValue):
 
     def model_dump(self) -> dict[str, Any]:
         """The wire form: a new dict of JSON types, in which what is optional and unset is left out."""
+        born = time_to_wire(self.created_at)
         wire: dict[str, Any] = {
             "id": self.id,
             "type": self.type.value,
@@ -232,8 +233,8 @@ class MemoryRecord(Fields, ExtensionMembers, FrozenValue):
             "slots": dict(self.slots),
             "state": self.state.value,
             "confidence": f"{self.confidence:.4f}",
-            "created_at": time_to_wire(self.created_at),
-            "updated_at": time_to_wire(self.updated_at),
+            "created_at": born,
+            "updated_at": born if self.updated_at is self.created_at else time_to_wire(self.updated_at),
             "provenance": self.provenance.model_dump(),
             "evidence": list(self.evidence),
             "supersedes": self.supersedes,

@@ -139,7 +139,15 @@ class Touches(TouchCounts):
         if self._file_lock is None:
             yield
             return
-        self._file_lock.acquire()
+        try:
+            self._file_lock.acquire()
+        except StoreError as error:
+            if isinstance(error.__cause__, OSError):
+                raise
+            raise StoreError(
+                f"another process has been writing the touch counts for {_LONGEST_WAIT:g} s; they were not changed: "
+                "try again, or end the one that hangs"
+            ) from error
         try:
             yield
         finally:
@@ -177,7 +185,8 @@ def _add(counts: _Counts, record_id: str, count: int, moment: datetime) -> None:
 def _read(sidecar: Path) -> _Counts:
     """The counts in the sidecar, without what is damaged in it: all they do is reinforce (SPEC section 16.3)."""
     try:
-        entries = parse_json(sidecar.read_bytes(), "salience.json")["scores"].items()
+        data = sidecar.read_bytes() if sidecar.is_file() else b""  # reading a pipe would wait for its other end
+        entries = parse_json(data, "salience.json")["scores"].items()
     except (OSError, RecordError, KeyError, TypeError, AttributeError):
         return {}
     counts: _Counts = {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
 from typing import Any
 
-from agent_memory.stores.durable import Disk
+from agent_memory.stores.durable import Disk, StrPath
 
 
 class CountingDisk(Disk):
@@ -43,6 +44,12 @@ class CountingDisk(Disk):
     def link(self, source: Path, target: Path) -> None:
         self._call("link", source, target)
 
+    def open_nameless(self, folder: Path) -> int:
+        return int(self._call("open_nameless", folder))
+
+    def link_nameless(self, descriptor: int, target: Path) -> None:
+        self._call("link_nameless", descriptor, target)
+
     def rename(self, source: Path, target: Path) -> None:
         self._call("rename", source, target)
 
@@ -77,6 +84,23 @@ class FailingDisk(CountingDisk):
         if len(self.calls) + 1 == self._at:
             os.write(descriptor, bytes(data)[: len(data) // 2])
         return super().write(descriptor, data)
+
+
+class OldDisk(Disk):
+    """A file system, or a system without ``/proc``, on which a file has a name from the start."""
+
+    def __init__(self, *, opens: bool) -> None:
+        self.opens = opens
+        self.asked = 0
+
+    def open_nameless(self, folder: StrPath) -> int:
+        self.asked += 1
+        if not self.opens:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        return super().open_nameless(folder)
+
+    def link_nameless(self, descriptor: int, target: StrPath) -> None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/proc/self/fd")
 
 
 class DyingDisk(CountingDisk):

@@ -11,6 +11,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -89,9 +90,11 @@ def _read_record_folder(folder: Path) -> Iterator[Version | Finding]:
 
 
 def _gaps(where: str, numbers: list[int]) -> Iterator[Finding]:
-    missing = sorted(set(range(1, max(numbers, default=0))) - set(numbers))
+    present = {number for number in numbers if number > 0}
+    missing = max(present, default=0) - len(present)
     if missing:
-        named = ", ".join(map(str, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        first = islice((number for number in count(1) if number not in present), min(missing, 5))
+        named = ", ".join(map(str, first)) + (f" and {missing - 5} more" if missing > 5 else "")
         yield Finding("gap", where, f"lacks version {named} while later ones are there; restore a backup")
 
 

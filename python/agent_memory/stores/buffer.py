@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agent_memory.records import MemoryRecord
 
 __all__ = ["Buffer", "View", "Write"]
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One step of a transaction.
 
     Attributes:
@@ -93,7 +93,7 @@ class Buffer:
             if not write.number:
                 tombstones.setdefault(write.id, write.payload)
             payload = tombstones.get(write.id)
-            final.append(write if payload is None else replace(write, payload=payload))
+            final.append(write if payload is None else write._replace(payload=payload))
         final.reverse()
         return final
 

@@ -18,14 +18,12 @@ old one are worth nothing.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import secrets
 import time
 import zlib
 from collections.abc import Iterable
-from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
@@ -80,29 +78,32 @@ class ChangeLog:
 
     Attributes:
         file: the log, which stays open between two writes.
+        root_seen: how the root looked when :meth:`make_folder` had made a folder in it; None when it did not look.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
+        self._prefix = f"{self._root}{os.sep}"
         self._path = root / STAGING / "changes"
-        self.file = durable.KeptFile(str(self._path), os.O_WRONLY | os.O_APPEND)
+        self.file = durable.KeptFile(self._path, durable.open_to_append)
         self._seen: _Seen | None = None
-        self._kept = False
+        self._size = 0
         self._steps: list[bytes] = []
+        self.root_seen: os.stat_result | None = None
 
     # ------------------------------------------------------------------------------- writing, all of it under the lock
 
     def note(self, record_id: str, number: int) -> None:
         """A change that is about to become visible; nothing is done before anybody has asked for a cursor."""
         try:
-            durable.append(self.file, _line(record_id[4:], number))
-            self._kept = True
+            self._size = durable.append(self.file, _line(record_id[4:], number))
         except FileNotFoundError:
-            self._kept = False
+            self._size = 0
 
     def make_folder(self, path: str) -> bool:
         """``durable.make_dir`` for the folder of a record whose first version was just noted."""
-        if not self._kept:
+        self.root_seen = None
+        if not self._size:
             return durable.make_dir(path)
         before = self._root_state()
         made = durable.make_dir(path)
@@ -110,16 +111,19 @@ class ChangeLog:
             self._steps.append(f"{before}{self._root_state()} {_STEP} {time.time_ns()}\n".encode())
         return made
 
-    def done(self, record_ids: Iterable[str], numbers: dict[str, int]) -> None:
-        """What was noted of these records is visible now.  ``numbers`` has the newest ones where they are known."""
+    def done(self, newest: dict[str, int]) -> None:
+        """What was noted of these records is visible now; with the newest number of each, or 0 to look it up."""
         lines, self._steps = self._steps, []
-        if not self._kept:
+        size, self._size = self._size, 0
+        if not size:
             return
-        for record_id in record_ids:
+        for record_id, number in newest.items():
             name = record_id[4:]
-            lines.append(self._stamp(name, numbers.get(record_id) or self._newest(name)))
-        with contextlib.suppress(OSError):  # then the records are told of once more
-            durable.append(self.file, b"".join(lines))
+            lines.append(self._stamp(name, number or self._newest(name)))
+        try:
+            durable.append(self.file, b"".join(lines), size)
+        except OSError:  # then the records are told of once more
+            return
 
     # --------------------------------------------------------------------------------------------------------- reading
 
@@ -249,21 +253,21 @@ class ChangeLog:
         return _about(self._path.stat())
 
     def _root_state(self) -> str:
-        about = os.stat(self._root)  # noqa: PTH116 - no path is needed
-        return _digest(about.st_mtime_ns, about.st_nlink).hex()
+        self.root_seen = about = os.stat(self._root)  # noqa: PTH116 - no path is needed
+        return f"{_digest(about.st_mtime_ns, about.st_nlink):016x}"
 
     def _stamp(self, name: str, number: int) -> bytes:
         return b"%s 0%d %d\n" % (name.encode(), number, self._state(name, number))
 
     def _state(self, name: str, number: int) -> int:
         """A digest of the times of a folder and of which file its newest version is; 0 when they are not there."""
-        folder = f"{self._root}{os.sep}{name}"
+        folder = self._prefix + name
         try:
             about = os.lstat(folder)
             file = os.lstat(f"{folder}{os.sep}{version_name(number)}").st_ino if number else 0
         except OSError:
             return 0
-        return int.from_bytes(_digest(about.st_mtime_ns, about.st_ctime_ns, file))
+        return _digest(about.st_mtime_ns, about.st_ctime_ns, file)
 
     def _is_other(self, name: str, stamp: _Stamp) -> bool:
         """Whether a folder looks otherwise than it was told; times are too coarse to show every new version."""
@@ -336,8 +340,9 @@ def _about(about: os.stat_result) -> tuple[int, int, int]:
     return about.st_ino, about.st_size, about.st_mtime_ns
 
 
-def _digest(*numbers: int) -> bytes:
-    return blake2b(repr(numbers).encode(), digest_size=8).digest()
+def _digest(first: int, second: int, third: int = 0) -> int:
+    """64 bits that change with each of the numbers.  Nobody has to be kept from finding others with the same ones."""
+    return (first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F + third * 0x165667B19E3779F9) & 0xFFFFFFFFFFFFFFFF
 
 
 def _unfinished(lines: Iterable[_Line]) -> dict[str, int]:

@@ -24,7 +24,7 @@ from . import durable
 from .buffer import Write
 from .changelog import ChangeLog
 from .journal import decode, encode
-from .layout import STAGING, entries, exists, is_version, numbers_in, read, version_name
+from .layout import STAGING, entries, exists, is_version, numbers_in, read, stands, version_name
 from .payload import read_record
 
 __all__ = ["Committer"]
@@ -45,8 +45,10 @@ class Committer:
         self._root = root
         self._log = log
         self._swept = False
-        self.folder = durable.KeptFile(str(root), os.O_RDONLY)
+        self.folder = durable.KeptFile(root, durable.open_folder)
         self._staging = root / STAGING
+        self._prefix = f"{root}{os.sep}"
+        self._unfinished = durable.Staging(str(self._staging))
         self._journal = self._staging / "journal"
         self._undo = self._staging / "undo"
         self._names = (str(self._journal), str(self._undo))  # asked for before every read
@@ -55,7 +57,7 @@ class Committer:
     def pending(self) -> bool:
         """Whether a transaction is being written now, or was left unfinished."""
         journal, undo = self._names
-        return exists(journal) or exists(undo)
+        return stands(journal) or stands(undo)
 
     def write(self, writes: Sequence[Write]) -> None:
         """Do the steps of a transaction.
@@ -75,7 +77,7 @@ class Committer:
         except BaseException as error:
             self._forget_journal(error)
             self._fail(error)
-        applying = _Applying(self.folder, self._log)
+        applying = _Applying(self.folder, self._unfinished, self._log)
         try:
             applying.apply(writes)
         except BaseException as error:
@@ -102,7 +104,7 @@ class Committer:
             if exists(self._journal):
                 writes = decode(read(self._journal), str(self._journal))
                 if writes is not None:
-                    _Applying(self.folder, self._log, again=True).apply(writes)
+                    _Applying(self.folder, self._unfinished, self._log, again=True).apply(writes)
                 self._finish(self._journal)
             durable.sweep(self._staging)
             self._swept = True
@@ -110,12 +112,30 @@ class Committer:
             raise durable.failure(error, f"cannot finish what was being written to {self._root}") from error
 
     def _write_one(self, write: Write) -> None:
-        applying = _Applying(self.folder, self._log)
+        """One version, in a straight line: this is the put whose price is compared with that of the disk."""
+        record_id, number, payload = write
+        folder = self._prefix + record_id[4:]
+        made: list[str] = []
         try:
-            applying.apply((write,))
+            while True:
+                path = _version(folder, number)
+                try:
+                    self._log.note(record_id, number)
+                    if number == 1 and self._log.make_folder(folder):
+                        made.append(folder)
+                    durable.write_new(folder, path, payload, self._unfinished)
+                    break
+                except FileExistsError:
+                    _check_taken(folder, path, write)
+                    number += 1
+            made.append(path)
+            durable.sync_dir(folder)
+            if number == 1:
+                durable.sync_kept(self.folder, self._log.root_seen)
+            self._log.done({record_id: number})
         except BaseException as error:
             try:
-                self._remove(applying.made)
+                self._remove(made)
             except OSError as worse:
                 doing = f"cannot take back a failed write to {self._root}, look whether the record is there"
                 raise durable.failure(worse, doing) from error
@@ -158,7 +178,7 @@ class Committer:
     def _insist(self, writes: Sequence[Write], error: BaseException) -> None:
         """Finish what cannot be taken back.  The journal is durable, so only an erasure has to say it is not done."""
         try:
-            _Applying(self.folder, self._log, again=True).apply(writes)
+            _Applying(self.folder, self._unfinished, self._log, again=True).apply(writes)
         except OSError as again:
             if any(not write.number for write in writes):
                 doing = f"the erasure in {self._root} has begun and is not done; opening the memory again finishes it"
@@ -201,7 +221,7 @@ class _Applying:
     """One run through the steps of a transaction.
 
     Args:
-        root, log: as for :class:`Committer`; the root is open.
+        root, staging, log: the open root, its folder for what is not finished, and the log that is told of changes.
         again: some of the steps may be done already, maybe all.
 
     Attributes:
@@ -209,14 +229,17 @@ class _Applying:
         final: whether content has been erased, so that there is no way back.
     """
 
-    def __init__(self, root: durable.KeptFile, log: ChangeLog, *, again: bool = False) -> None:
+    def __init__(
+        self, root: durable.KeptFile, staging: durable.Staging, log: ChangeLog, *, again: bool = False
+    ) -> None:
         self._open_root = root
-        self._root = str(root.path)
-        self._staging = f"{self._root}{os.sep}{STAGING}"
+        self._root = root.path
+        self._staging = staging
         self._log = log
         self._again = again
         self._taken: dict[str, int] = {}
         self._unsynced: dict[str, None] = {}
+        self._unsynced_root = False
         self.made: list[str] = []
         self.final = False
 
@@ -229,7 +252,7 @@ class _Applying:
         if redactions:
             self._redact(redactions)
         numbers = {} if redactions else self._taken
-        self._log.done(dict.fromkeys(write.id for write in writes), numbers)
+        self._log.done({write.id: numbers.get(write.id, 0) for write in writes})
 
     def _append(self, write: Write) -> None:
         """Give a version its number, or the next one that a writer without the lock has left free."""
@@ -242,7 +265,8 @@ class _Applying:
             if self._again and exists(path):
                 there = read(path)
                 if there == write.payload:
-                    self._unsynced[folder] = self._unsynced[self._root] = None
+                    self._unsynced[folder] = None
+                    self._unsynced_root = True
                     break
                 if _is_tombstone(there, write.id):
                     return  # redacted since: nothing is written over a tombstone
@@ -253,20 +277,15 @@ class _Applying:
 
     def _link(self, folder: str, path: str, number: int, write: Write) -> bool:
         """Create the file of a version; False when the number is taken."""
-
-        def ready() -> None:
-            self._log.note(write.id, number)
-            if number == 1 and self._log.make_folder(folder):
-                self._unsynced[self._root] = None
-                self.made.append(folder)
-
         try:
-            durable.write_new(path, write.payload, self._staging, ready)
+            self._log.note(write.id, number)
+            if number == 1:
+                self._unsynced_root = True
+                if self._log.make_folder(folder):
+                    self.made.append(folder)
+            durable.write_new(folder, path, write.payload, self._staging)
         except FileExistsError:
-            if not os.path.isdir(folder):  # noqa: PTH112 - a string
-                raise StoreError(f"{folder} is in the way of a record folder; move it out of here") from None
-            newest = read_record(read(path), write.id, path)
-            check_append(newest, read_record(write.payload, write.id, "the new version"))
+            _check_taken(folder, path, write)
             return False
         self.made.append(path)
         self._unsynced[folder] = None
@@ -281,7 +300,7 @@ class _Applying:
                 for number in range(max(numbers_in(folder), default=0), 0, -1):
                     path = _version(folder, number)
                     if not _holds(path, payload):
-                        ready.append((durable.stage(payload, self._staging), path))
+                        ready.append((durable.stage(payload, self._staging.path), path))
             for temp, path in ready:
                 durable.rename(temp, path)
                 self.final = True
@@ -297,17 +316,27 @@ class _Applying:
             for entry in entries(Path(folder)) if exists(folder) else ():
                 if not is_version(entry.name) and not entry.is_dir():
                     durable.remove(entry)
-        durable.sweep(self._staging)
+        durable.sweep(self._staging.path)
         self._sync()
 
     def _sync(self) -> None:
-        root = self._unsynced.pop(self._root, self)
         for folder in self._unsynced:
-            with contextlib.suppress(FileNotFoundError):  # somebody removed it
+            try:
                 durable.sync_dir(folder)
-        if root is None:
+            except FileNotFoundError:  # somebody removed it
+                continue
+        if self._unsynced_root:
             durable.sync_kept(self._open_root)
         self._unsynced.clear()
+        self._unsynced_root = False
+
+
+def _check_taken(folder: str, path: str, write: Write) -> None:
+    """StoreError unless the next number may be tried in ``folder`` now that ``path`` is taken."""
+    if not os.path.isdir(folder):  # noqa: PTH112 - a string
+        raise StoreError(f"{folder} is in the way of a record folder; move it out of here") from None
+    newest = read_record(read(path), write.id, path)
+    check_append(newest, read_record(write.payload, write.id, "the new version"))
 
 
 def _folder(root: str, record_id: str) -> str:

@@ -82,6 +82,7 @@ class Database:
         self._timeout = timeout = check_timeout(timeout)
         self._lock = threading.RLock()
         self._depth = 0
+        self._process = os.getpid()
         self._scrub = False
         self._in_memory = self.path == ":memory:"
         if not self._in_memory:
@@ -109,7 +110,7 @@ class Database:
             connection.text_factory = bytes  # text that is no UTF-8 must not make a whole query fail
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version != _SCHEMA:
-                raise StoreError(
+                raise DamagedDatabase(
                     f"{self.path} has schema version {version}, which this agent-memory does not know; "
                     "update the package, or give the path of a memory"
                 )
@@ -197,7 +198,7 @@ class Database:
                 self.scrub()
 
     def _undo(self, name: str) -> None:
-        connection = self._connection
+        connection = None if self._is_forked else self._connection
         if connection is not None and connection.in_transaction:  # a full disk may have ended it already
             with self._translated():
                 if self._depth == 1:
@@ -295,7 +296,9 @@ class Database:
         return self._scrub
 
     def close(self) -> None:
-        """Scrub if that is pending, and close.  Closing twice is allowed."""
+        """Scrub if that is pending, and close.  Closing twice is allowed; in a forked child nothing is done."""
+        if self._is_forked:
+            return
         with self._lock:
             if self._connection is not None:
                 self.scrub()
@@ -307,10 +310,17 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             raise StoreError(f"{self.path} is closed; open it again")
+        if self._is_forked:
+            raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
         if self._depth and not self._connection.in_transaction:
             # a full or failing disk makes SQLite undo all of it; what came after would be committed by itself
             raise StoreError(f"the transaction on {self.path} was undone when a write failed; begin it again")
         return self._connection
+
+    @property
+    def _is_forked(self) -> bool:
+        """Whether this process has the connection from its parent, whose locks it does not hold: it must not use it."""
+        return not self._in_memory and self._process != os.getpid()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -41,6 +41,8 @@ __all__ = ["FileRecordStore"]
 
 _TRIES: Final = 5
 """How often a version that vanishes while it is read is looked up again: a failed write was taken back."""
+_MOST_MISSING: Final = 1_000
+"""Numbers missing among the versions of a record that a redaction still fills, for each gets a tombstone."""
 _NOT_THE_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Failures to read that say nothing about the file, so that leaving the record out would be a lie."""
 
@@ -241,6 +243,7 @@ class FileRecordStore(RecordStore):
         outermost = self._lock.acquire()
         try:
             if outermost:
+                self._buffer = Buffer()  # a forked child has its parent's
                 self._committer.recover()
             mark = len(self._buffer)
             try:
@@ -248,6 +251,8 @@ class FileRecordStore(RecordStore):
             except BaseException:
                 self._buffer.roll_back(mark)
                 raise
+            if not self._lock.mine:
+                raise StoreError(f"{self._root} was forked in a transaction; only the parent process can end it")
             if outermost:
                 self._committer.write(self._buffer.writes())
         finally:
@@ -273,6 +278,11 @@ class FileRecordStore(RecordStore):
             numbers = numbers_in(folder)
             if not numbers and view is None:
                 raise unknown_id(record_id)
+            if max(numbers, default=0) > len(numbers) + _MOST_MISSING:
+                raise StoreError(
+                    f"{folder / version_name(numbers[-1])} has a number far beyond the other versions; "
+                    "move it away, then redact"
+                )
             for path in entries(folder) if numbers else ():
                 if path.is_dir() and not path.is_symlink():
                     raise StoreError(f"{path} is a folder among the versions of a record; move it away, then redact")

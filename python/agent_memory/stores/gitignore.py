@@ -29,7 +29,7 @@ def write_gitignore(folder: Path, names: Iterable[str]) -> bool:
     lines = [_REASON, *(f"/{name}" for name in names)]
     try:
         if not path.exists():
-            durable.write_new(path, ("\n".join(lines) + "\n").encode())
+            durable.write_new(str(folder), str(path), ("\n".join(lines) + "\n").encode(), durable.Staging(folder))
             durable.sync_dir(folder)
             return True
     except FileExistsError:

@@ -46,17 +46,18 @@ class ProcessLock:
     def __init__(self, path: Path, timeout: float) -> None:
         self._path = path
         self._timeout = check_timeout(timeout)
-        self._turn = path.with_name(f"{path.name}.next")
-        self._files = {name: durable.KeptFile(name) for name in (path, self._turn)}
-        self._thread = threading.RLock()
+        self._file = durable.KeptFile(path, self._open)
+        self._turn = durable.KeptFile(path.with_name(f"{path.name}.next"), self._open)
+        self._thread = threading.Lock()
+        self._process = os.getpid()
         self._owner: int | None = None
         self._depth = 0
         self._descriptor = -1
 
     @property
     def mine(self) -> bool:
-        """Whether the calling thread holds the lock."""
-        return self._owner == threading.get_ident()
+        """Whether the calling thread holds the lock.  A forked child never holds what its parent held."""
+        return self._owner == threading.get_ident() and self._process == os.getpid()
 
     def acquire(self, *, wait: bool = True) -> bool:
         """Take the lock; True when this thread did not hold it before.  Without ``wait`` it is had at once or not.
@@ -64,28 +65,33 @@ class ProcessLock:
         Raises:
             StoreError: another thread or process holds it for longer than the timeout, or the file cannot be opened.
         """
+        if self._process != os.getpid():
+            self._begin_anew()
+        elif self._owner == threading.get_ident():
+            self._depth += 1
+            return False
         timeout = self._timeout if wait else 0
         deadline = time.monotonic() + timeout
         if not self._thread.acquire(timeout=timeout):
             raise self._busy("another thread")
         try:
-            if self._depth == 0:
-                self._descriptor = self._lock_file(deadline)
-                self._owner = threading.get_ident()
-            self._depth += 1
+            self._descriptor = self._lock_file(deadline)
         except BaseException:
             self._thread.release()
             raise
-        return self._depth == 1
+        self._owner, self._depth = threading.get_ident(), 1
+        return True
 
     def release(self) -> None:
-        """Give it back once; the last of nested releases lets others in."""
+        """Give it back once; the last of nested releases lets others in.  In a forked child the parent keeps it."""
+        if self._process != os.getpid():
+            return
         self._depth -= 1
+        if self._depth:
+            return
+        self._owner = None
         try:
-            if self._depth == 0:
-                self._owner = None
-                descriptor, self._descriptor = self._descriptor, -1
-                _unlock(descriptor)
+            _unlock(self._descriptor)
         finally:
             self._thread.release()
 
@@ -93,7 +99,7 @@ class ProcessLock:
         try:
             turn = self._take(self._turn, deadline)
             try:
-                return self._take(self._path, deadline)
+                return self._take(self._file, deadline)
             finally:
                 _unlock(turn)
         except OSError as error:
@@ -101,12 +107,18 @@ class ProcessLock:
 
     def close(self, *others: durable.KeptFile) -> None:
         """Close its files, and ``others`` that are used under it.  All can be used again all the same."""
-        with self._thread:
-            if self._depth == 0:
-                for file in (*self._files.values(), *others):
+        if self._process != os.getpid():
+            self._begin_anew()
+        if not self.mine:
+            with self._thread:
+                for file in (self._file, self._turn, *others):
                     file.close()
 
-    def _open(self, path: Path) -> int:
+    def _begin_anew(self) -> None:
+        """In a forked child: the thread that held the lock, if one did, is not here."""
+        self._thread, self._process, self._owner, self._depth = threading.Lock(), os.getpid(), None, 0
+
+    def _open(self, path: str) -> int:
         try:
             return durable.open_lock(path)
         except FileNotFoundError:  # the first writer
@@ -114,19 +126,17 @@ class ProcessLock:
                 durable.sync_dir(self._path.parent.parent)
             return durable.open_lock(path)
 
-    def _take(self, path: Path, deadline: float) -> int:
+    def _take(self, file: durable.KeptFile, deadline: float) -> int:
         """Lock a file, trying until the time is over, and at least once; its descriptor."""
-        file, wait = self._files[path], _FIRST_WAIT
+        wait = _FIRST_WAIT
         while True:
-            descriptor = file.descriptor(self._open)
-            if _try_lock(descriptor):
-                if os.fstat(descriptor).st_nlink:
-                    return descriptor
-                file.close()  # somebody removed the file: a lock on it keeps nobody out
+            descriptor = file.descriptor()
+            locked = _try_lock(descriptor)
+            if file.is_there() < 0:
+                file.close()  # it was removed, or moved away with its folder: a lock on it keeps nobody out
                 continue
-            if not os.fstat(descriptor).st_nlink:
-                file.close()
-                continue
+            if locked:
+                return descriptor
             if time.monotonic() >= deadline:
                 raise self._busy("another process")
             time.sleep(wait)
@@ -168,9 +178,11 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+    _EXCLUSIVE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
+
     def _try_lock(descriptor: int) -> bool:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, _EXCLUSIVE)
         except OSError as error:
             if error.errno in _HELD:
                 return False

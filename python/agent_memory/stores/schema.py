@@ -11,6 +11,7 @@ become wrong.  Payloads are taken apart later, by this package (:mod:`agent_memo
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,8 @@ _TABLES: Final = (
         for name in KEY_COLUMNS
     ),
 )
+_OWN: Final = frozenset({"agent_memory_meta", "agent_memory_changes", "agent_memory_keys"})
+_GENERATION: Final = re.compile(rb"[0-9a-f]{16}")
 _NOTE: Final = "INSERT INTO agent_memory_changes (record_id, mark) VALUES ({0}.record_id, random());"
 _FORGET: Final = " DELETE FROM agent_memory_keys WHERE record_id = {0}.record_id;"
 _RENAMED: Final = (
@@ -83,6 +86,7 @@ def is_ready(database: Database) -> bool:
         "agent_memory_scrub" in held
         and held.keys() >= _SHARED.keys() | _INDEXES.keys()
         and _version(database, held) == len(_MIGRATIONS)
+        and _has_generation(database)
         and all(held.get(name) == sql for name, sql in _CREATED.items())
     )
 
@@ -96,6 +100,9 @@ def prepare(database: Database) -> None:
     held = _held(database)
     database.execute(PENDING)
     version = _version(database, held)
+    if not version:  # none yet, or what somebody left of them; all they hold can be made again
+        for table in _OWN:
+            database.execute(f"DROP TABLE IF EXISTS {table}")
     for table, columns in _SHARED.items():
         if table not in held:
             database.execute(f"CREATE TABLE {table} ({columns})")
@@ -110,7 +117,7 @@ def prepare(database: Database) -> None:
     if version != len(_MIGRATIONS):
         set_meta(database, "schema", len(_MIGRATIONS))
     held = _held(database)
-    if any(held.get(name) != sql for name, sql in _CREATED.items()):
+    if not _has_generation(database) or any(held.get(name) != sql for name, sql in _CREATED.items()):
         for name, sql in _CREATED.items():
             database.execute(f"DROP TRIGGER IF EXISTS {name}")
             database.execute(sql)
@@ -150,12 +157,17 @@ def _held(database: Database) -> dict[str, str]:
     }
 
 
+def _has_generation(database: Database) -> bool:
+    rows = database.read("SELECT value FROM agent_memory_meta WHERE name = 'generation' AND typeof(value) = 'text'")
+    return bool(rows) and _GENERATION.fullmatch(rows[0][0]) is not None
+
+
 def _version(database: Database, held: dict[str, str]) -> int:
     text = meta(database, "schema") if "agent_memory_meta" in held else None
-    version = int(text) if text is not None and text.isdecimal() else 0
+    version = int(text) if text is not None and text.isascii() and text.isdecimal() else 0
     if version > len(_MIGRATIONS):
         raise StoreError(
             f"{database.path} has version {version} of the tables of agent-memory, and this one knows "
             f"{len(_MIGRATIONS)}; update the package"
         )
-    return version
+    return version if held.keys() >= _OWN else 0

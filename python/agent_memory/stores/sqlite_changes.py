@@ -31,6 +31,7 @@ _WINDOWS: Final = 4
 """Windows of ``KEPT`` entries pruned at a time."""
 
 _CURSOR: Final = re.compile(r"([0-9a-f]{16}) ([0-9]{1,18}) (-?[0-9]{1,19})", re.ASCII)
+_PRUNED: Final = re.compile(r"([0-9]{1,18}) ([0-9]{1,18})", re.ASCII)
 # generation and entries are of one moment, since one statement reads them
 _LAST: Final = (
     "SELECT 0, value, 0 FROM agent_memory_meta WHERE name = 'generation' UNION ALL "
@@ -98,12 +99,13 @@ def prune(database: Database, *, whole: bool) -> None:
 
 def _pruned(database: Database) -> tuple[int, int]:
     """Up to which entry windows were pruned, and how many are left of those."""
-    through, _, held = (meta(database, "pruned") or "0 0").partition(" ")
-    return int(through), int(held)
+    parts = _PRUNED.fullmatch(meta(database, "pruned") or "")
+    return (int(parts[1]), int(parts[2])) if parts is not None else (0, 0)
 
 
 def _number(database: Database, sql: str, values: Iterable[int] = ()) -> int:
-    return int(database.read(sql, values)[0][0] or 0)
+    value = database.read(sql, values)[0][0]
+    return value if isinstance(value, int) else 0  # any program may write to these columns
 
 
 def _entries(database: Database, sql: str, values: Iterable[int] = ()) -> tuple[str, list[tuple[int, Any, int]]]:
