@@ -17,6 +17,7 @@ _choice = os.environ.get("AGENT_MEMORY_KERNEL", "")
 
 if _choice in {"", "native"}:
     from .native import (
+        Index,
         build_info,
         canonical_json,
         canonical_json_many,
@@ -28,6 +29,7 @@ if _choice in {"", "native"}:
     )
 elif _choice == "python":
     from .reference import (
+        Index,
         build_info,
         canonical_json,
         canonical_json_many,
@@ -41,6 +43,7 @@ else:
     raise ArgumentError("AGENT_MEMORY_KERNEL names no kernel: set it to 'native' or 'python', or leave it out")
 
 __all__ = [
+    "Index",
     "build_info",
     "canonical_json",
     "canonical_json_many",

@@ -6,6 +6,7 @@ from .boundary import BOUNDARY
 
 try:
     from agent_memory._native import (
+        Index,
         build_info,
         canonical_json,
         canonical_json_many,
@@ -28,6 +29,7 @@ if build_info()["boundary"] != BOUNDARY:
     )
 
 __all__ = [
+    "Index",
     "build_info",
     "canonical_json",
     "canonical_json_many",

@@ -6,6 +6,7 @@ mod digest;
 mod error;
 mod normal;
 mod seal;
+mod search;
 mod signature;
 mod walk;
 
@@ -22,6 +23,8 @@ mod _native {
     use crate::normal::nfc;
     #[pymodule_export]
     use crate::seal::seal;
+    #[pymodule_export]
+    use crate::search::PyIndex;
     #[pymodule_export]
     use crate::signature::verify_signatures;
 }

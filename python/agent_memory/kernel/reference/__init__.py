@@ -9,8 +9,10 @@ from .canonical import canonical_json, canonical_json_many, digest, digest_many
 from .ed25519 import verify_signatures
 from .normal import nfc
 from .seal import seal
+from .search import Index
 
 __all__ = [
+    "Index",
     "build_info",
     "canonical_json",
     "canonical_json_many",
