@@ -1,10 +1,15 @@
 """The compiled kernel.  ``agent_memory.kernel`` chooses between it and the reference; nothing else imports it."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, Self, TypeAlias, TypedDict, TypeVar, final, type_check_only
+
+from agent_memory.kernel.reference.search.config import Config
+from agent_memory.kernel.reference.search.packing import Row
+from agent_memory.kernel.reference.search.visibility import Scope
 
 __all__ = [
     "Columns",
+    "Index",
     "Pairs",
     "analyse",
     "analyse_many",
@@ -37,6 +42,69 @@ __all__ = [
 
 _Birth = TypeVar("_Birth", bound=dict[str, Any])
 _Rest = TypeVar("_Rest")
+
+@final
+class Index:
+    """Finds, scores and packs records (spec/recall.md).  Other threads run while it works, and may ask it meanwhile.
+
+    A Config of the reference says how text is taken apart and ranked.  Everywhere here a value of the wrong type raises
+    ArgumentTypeError, one out of range ArgumentError.
+    """
+
+    def __new__(cls, config: Config | None = None) -> Self: ...
+    @property
+    def config(self) -> Config:
+        """The language and the constants of ranking."""
+
+    def __len__(self) -> int:
+        """How many records it holds; tombstones do not count."""
+
+    def __contains__(self, record_id: object, /) -> bool: ...
+    def update(self, payloads: Iterable[bytes], /) -> None:
+        """Adds records, or replaces what is held of them, given the canonical bytes of their newest versions.
+
+        Of a redacted record only its id and links are kept.  Many are read by several threads.  Raises RecordError for
+        bytes that are no record; what stands before them may have been taken in.
+        """
+
+    def remove(self, record_ids: Iterable[str], /) -> None:
+        """Forgets records and tombstones wholly, touches included.  An id that is not held is no error."""
+
+    def set_touches(self, touches: Mapping[str, int], /) -> None:
+        """Sets how often records were recalled, 0 to 2**64 - 1; others keep their counts."""
+
+    def candidates(self, query: str, k: int) -> list[tuple[str, float]]:
+        """At most ``k`` (id, raw score) pairs of records in any state but redacted, best first, then by id."""
+
+    def recall(
+        self,
+        query: str,
+        *,
+        now: int,
+        budget: int,
+        k: int = 128,
+        scope: Scope | None = None,
+        include_archived: bool = False,
+        include_history: bool = False,
+        types: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        min_score: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Row]:
+        """The whole read stage: what is relevant to a query, best first, as many whole records as fit.
+
+        ``now`` is in milliseconds since 1970, ``budget`` in tokens of about four characters; ``k`` candidates are
+        considered.  ``scope`` is (project, user_id, agent_id, session_id), None in it for any, None for everybody's.
+        Records that are not of one of ``types``, lack one of ``tags`` or score less than ``min_score`` are not found.
+        There are at most ``limit`` rows.
+        """
+
+    def snapshot(self, cursor: str, epoch: int) -> bytes:
+        """All of it as bytes, with the change cursor and the erasure epoch of the store that it reflects."""
+
+    @classmethod
+    def restore(cls, data: bytes, config: Config | None = None) -> tuple[Self, str, int] | None:
+        """Index, cursor and epoch of a snapshot; None for one that is damaged, of another version or configuration."""
 
 @final
 @type_check_only

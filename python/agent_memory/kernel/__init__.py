@@ -13,11 +13,15 @@ import os
 
 from agent_memory.errors import ArgumentError
 
+from .reference.search.config import Config as SearchConfig
+from .reference.search.packing import Row as SearchRow
+
 _choice = os.environ.get("AGENT_MEMORY_KERNEL", "")
 
 if _choice in {"", "native"}:
     from .native import (
         Columns,
+        Index,
         Pairs,
         analyse,
         analyse_many,
@@ -47,12 +51,10 @@ if _choice in {"", "native"}:
         trigrams,
         verify_signatures,
     )
-    from .reference.search import Config as SearchConfig
-    from .reference.search import Index as SearchIndex
-    from .reference.search import Row as SearchRow
 elif _choice == "python":
     from .reference import (  # type: ignore[assignment]  # the same to whoever uses them
         Columns,
+        Index,
         Pairs,
         analyse,
         analyse_many,
@@ -82,17 +84,14 @@ elif _choice == "python":
         trigrams,
         verify_signatures,
     )
-    from .reference.search import Config as SearchConfig
-    from .reference.search import Index as SearchIndex
-    from .reference.search import Row as SearchRow
 else:
     raise ArgumentError("AGENT_MEMORY_KERNEL names no kernel: set it to 'native' or 'python', or leave it out")
 
 __all__ = [
     "Columns",
+    "Index",
     "Pairs",
     "SearchConfig",
-    "SearchIndex",
     "SearchRow",
     "analyse",
     "analyse_many",

@@ -7,6 +7,7 @@ from .boundary import BOUNDARY
 try:
     from agent_memory._native import (
         Columns,
+        Index,
         Pairs,
         analyse,
         analyse_many,
@@ -50,6 +51,7 @@ if build_info()["boundary"] != BOUNDARY:
 
 __all__ = [
     "Columns",
+    "Index",
     "Pairs",
     "analyse",
     "analyse_many",

@@ -103,7 +103,7 @@ class LexicalIndex(SearchIndex):
     def _follow(self, written: Mapping[str, MemoryRecord]) -> None:
         cursor, ids = self._store.changes(self._seen)
         if self._seen is None or ids is None:
-            index = kernel.SearchIndex(self._config)
+            index = kernel.Index(self._config)
             for payloads in _batches(self._store.payloads()):
                 index.update(payloads)
             self._index, self._changed = index, len(index)
@@ -158,15 +158,15 @@ class LexicalIndex(SearchIndex):
     def close(self) -> None:
         self.save_if_due()
 
-    def _restored(self) -> tuple[kernel.SearchIndex, str | None]:
+    def _restored(self) -> tuple[kernel.Index, str | None]:
         """What the snapshot holds, and the cursor it reflects; an empty index and None without one."""
         if self._path is not None:
             with contextlib.suppress(OSError):
-                restored = kernel.SearchIndex.restore(self._path.read_bytes(), self._config)
+                restored = kernel.Index.restore(self._path.read_bytes(), self._config)
                 if restored is not None:
                     index, cursor, _ = restored
                     return index, cursor
-        return kernel.SearchIndex(self._config), None
+        return kernel.Index(self._config), None
 
     def _remove(self) -> None:
         if self._path is None:

@@ -14,6 +14,7 @@ pub mod escape;
 pub mod near_dup;
 pub mod normal;
 pub mod plain;
+pub mod search;
 pub mod signature;
 pub mod sink;
 pub mod text;

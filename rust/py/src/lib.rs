@@ -9,6 +9,7 @@ mod near_dup;
 mod normal;
 mod plain;
 mod seal;
+mod search;
 mod signature;
 mod text;
 mod walk;
@@ -32,6 +33,8 @@ mod _native {
     use crate::plain::plain_record;
     #[pymodule_export]
     use crate::seal::seal;
+    #[pymodule_export]
+    use crate::search::PyIndex;
     #[pymodule_export]
     use crate::signature::verify_signatures;
     #[pymodule_export]

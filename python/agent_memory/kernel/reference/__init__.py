@@ -13,6 +13,7 @@ from .normal import nfc
 from .pairs import Pairs
 from .plain import plain_record
 from .seal import seal
+from .search import Index
 from .text.told import (
     analyse,
     analyse_many,
@@ -34,6 +35,7 @@ from .text.told import (
 
 __all__ = [
     "Columns",
+    "Index",
     "Pairs",
     "analyse",
     "analyse_many",
