@@ -11,6 +11,7 @@ from . import text as comparing
 from .clock import read_time
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError
 from .extension import Extension, Scope
+from .pinned import scope_field
 from .records import MemoryRecord, RecordType
 from .wire import check_text_list
 
@@ -72,8 +73,10 @@ class Entry:
             raise ArgumentTypeError(f"text must be a str, not {type(text).__name__}")
         if not text.strip():
             raise ArgumentError("text is empty; there is nothing to remember")
-        for name in ("source", "mtype", "author", "user_id", "agent_id", "session_id"):
+        for name in ("source", "mtype", "author"):
             _check_name(name, others.get(name))
+        for name in ("user_id", "agent_id", "session_id"):
+            others[name] = scope_field(name, others.get(name))
         mtype = others.get("mtype")
         if mtype is not None and mtype not in _TYPES:
             raise ArgumentError(f"mtype must be one of {', '.join(_TYPES)}")
@@ -101,8 +104,11 @@ class Entry:
             raise ArgumentError("an item must hold a 'text'")
         return cls.read(item["text"], **{name: value for name, value in item.items() if name != "text"})
 
-    def mark(self, record: MemoryRecord) -> MemoryRecord:
-        """A proposed record with this entry's type, tags, time and extension on it; its id may change with its type."""
+    def mark(self, record: MemoryRecord, scope: Scope) -> MemoryRecord:
+        """A proposed record with this entry's type, tags, time and extension on it, in ``scope``.
+
+        Its id may change with its type.
+        """
         type_ = record.type if self.mtype is None else _TYPES[self.mtype]
         slots: Mapping[str, str] = record.slots
         if type_ is not record.type:
@@ -119,7 +125,7 @@ class Entry:
             created_at=record.created_at,
             occurred_at=record.occurred_at if self.occurred_at is None else self.occurred_at,
             extra=record.extra,
-            extension=self._extension(record.extension),
+            extension=self._extension(record.extension.evolve(scope=scope)),
         )
 
     def _extension(self, base: Extension = Extension()) -> Extension:  # noqa: B008 - a frozen value
@@ -128,10 +134,6 @@ class Entry:
             changes["value"] = self.value
         if self.author is not None:
             changes["author"] = self.author
-        if self.user_id is not None or self.agent_id is not None or self.session_id is not None:
-            changes["scope"] = Scope(
-                project=base.scope.project, user_id=self.user_id, agent_id=self.agent_id, session_id=self.session_id
-            )
         return base.evolve(**changes) if changes else base
 
 

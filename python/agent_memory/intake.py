@@ -11,6 +11,7 @@ from datetime import datetime
 from .clock import now_utc
 from .door import Door
 from .entry import Entry
+from .pinned import Pinned
 from .pipeline import ConsolidationReport, IngestReport, admit
 from .ports import Operator
 from .records import Provenance
@@ -46,6 +47,7 @@ class Intake:
         touches: where a repetition is counted.
         extractor: turns text into proposals.
         source_kind, agent: the provenance of what comes in.
+        pinned: what the memory is pinned to.
     """
 
     def __init__(
@@ -56,15 +58,18 @@ class Intake:
         extractor: Operator,
         source_kind: str,
         agent: str | None,
+        pinned: Pinned,
     ) -> None:
         self._door = door
         self._touches = touches
         self._extractor = extractor
         self._source_kind = source_kind
         self._agent = agent
+        self._pinned = pinned
 
     def take(self, entry: Entry) -> RememberResult:
         """Remember one entry, in a transaction of its own or within the one that is open."""
+        stamp = self._pinned.stamp(user_id=entry.user_id, agent_id=entry.agent_id, session_id=entry.session_id)
         provenance = Provenance(kind=self._source_kind, ref=entry.source, agent=self._agent)
         now = now_utc()
         with self._door.transaction():
@@ -73,7 +78,7 @@ class Intake:
                 store=self._door,
                 now=now,
                 touch=self._touch_after_commit,
-                prepare=entry.mark,
+                prepare=lambda record: entry.mark(record, self._pinned.over(record.scope, stamp)),
                 duplicate_of=self._door.holder,
             )
             for record_id in report.deduped:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,15 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from . import signing, stores
 from .clock import now_utc
+from .counts import counted
 from .door import Door
 from .entry import Entry
-from .erasure import plan_erasure
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
 from .fields import RESERVED_KINDS
 from .identity import open_identity
 from .intake import Intake, RememberResult
 from .loading import LoadReport, plan_load
 from .memory_file import MemoryFile
+from .pinned import Pinned
 from .pipeline import (
     ConsolidationConfig,
     ConsolidationOperators,
@@ -43,10 +43,12 @@ from .places import as_path, make_sidecar_folder, remove_foreign_index, sidecar_
 from .ports import Operator, RecordStore, SearchIndex
 from .recall_result import RecallResult
 from .records import MemoryRecord, Provenance, RecordState, RecordType
+from .redaction import redact_record
 from .similar import SimilarPairs, similar_pairs
 from .touches import Touches, Unmoved
-from .transfer import read_memory_file, write_memory_file
+from .transfer import export_records, read_memory_file
 from .upkeep import Upkeep
+from .view import view_of
 from .wire import check_reason
 
 if TYPE_CHECKING:
@@ -76,6 +78,10 @@ class Memory:
         source_kind: ``provenance.kind`` of what is remembered.
         auto_consolidate: whether ``remember`` consolidates after every ``auto_consolidate_every`` (1 or more) records
             it accepted.
+        project, user_id, agent_id, session_id: the scope the memory is pinned to: what it writes is stamped with it,
+            and what belongs to another project, user or agent does not exist for it.  A call may narrow it.
+        require_scope: names of ``project``, ``user_id``, ``agent_id`` that every call must name unless they are
+            pinned; only consolidation and decay, which keep scopes apart by themselves, do without.
 
     Usable from several threads.  Close it, or use it as a context manager, so that touch counts are written.
 
@@ -98,7 +104,15 @@ class Memory:
         source_kind: str = "conversation",
         auto_consolidate: bool = True,
         auto_consolidate_every: int = 4,
+        project: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        require_scope: Iterable[str] = (),
     ) -> None:
+        self._pinned = Pinned.read(
+            project=project, user_id=user_id, agent_id=agent_id, session_id=session_id, require_scope=require_scope
+        )
         if isinstance(auto_consolidate_every, bool) or not isinstance(auto_consolidate_every, int):
             raise ArgumentTypeError("auto_consolidate_every must be a whole number")
         if auto_consolidate_every < 1:
@@ -127,6 +141,7 @@ class Memory:
         self._closed = False
 
         self._store = stores.open_store(self._path) if store is None else store
+        self._view = view_of(self._store, self._pinned)
         sidecars = None if self._path is None else sidecar_folder(self._path)
         from .catalogue import open_catalogue  # brings SQLite in, which importing the package does not
 
@@ -148,6 +163,7 @@ class Memory:
             operators=operators or ConsolidationOperators.without_resolver(self._config),
             config=self._config,
             folder=sidecars,
+            pinned=self._pinned,
         )
         self._intake = Intake(
             door=self._door,
@@ -155,6 +171,7 @@ class Memory:
             extractor=extractor or VerbatimExtractor(),
             source_kind=source_kind,
             agent=self._agent,
+            pinned=self._pinned,
         )
 
     # ------------------------------------------------------------------ remember
@@ -271,20 +288,26 @@ class Memory:
         include_history: bool = False,
         include_archived: bool = False,
         touch: bool = True,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
     ) -> RecallResult:
         """Find what is relevant to ``query``, whole records within ``budget_tokens`` (about 4 characters a token).
 
         Both sides of a dispute come together or not at all.  ``include_history`` adds what was superseded behind what
         replaced it, ``include_archived`` what was archived.  Each record returned is touched, unless ``touch`` is
-        False; no record changes.
+        False; no record changes.  ``user_id``, ``agent_id`` and ``session_id`` narrow it to what is theirs or
+        everybody's.
 
         Raises:
-            ArgumentError: ``query`` is no text or the budget no number of 0 or more.
+            ArgumentError: ``query`` is no text, the budget no number of 0 or more, or a field contradicts what the
+                memory is pinned to, or is required and left out.
         """
         if not isinstance(query, str):
             raise ArgumentTypeError(f"query must be a str, not {type(query).__name__}")
         if isinstance(budget_tokens, bool) or not isinstance(budget_tokens, int) or budget_tokens < 0:
             raise ArgumentError("budget_tokens must be a whole number, 0 or more")
+        scope = self._pinned.asked(user_id=user_id, agent_id=agent_id, session_id=session_id)
         self._check_open()
         self._door.refresh()
         block = retrieve(
@@ -295,48 +318,47 @@ class Memory:
             include_history=include_history,
             include_archived=include_archived,
             touches=self._touches if touch else Unmoved(self._touches),
+            scope=scope,
         )
         self._touches.flush_if_due()
         return RecallResult(block=block)
 
     def get(self, record_id: str) -> MemoryRecord:
-        """The newest version of a record.  Raises StoreError for an unknown or malformed id."""
-        self._check_open()
-        return self._store.get(record_id)
+        """The newest version of a record.
+
+        Raises:
+            StoreError: an unknown or malformed id; one outside what the memory is pinned to is unknown.
+            ArgumentError: a required field of the scope is not pinned.
+        """
+        return self._readable().get(record_id)
 
     def history(self, record_id: str) -> tuple[MemoryRecord, ...]:
         """Every version of a record, oldest first.  Raises as :meth:`get`."""
-        self._check_open()
-        return self._store.history(record_id)
+        return self._readable().history(record_id)
 
     def list(
         self, *, state: RecordState | None = None, type: RecordType | None = None, tag: str | None = None
     ) -> tuple[MemoryRecord, ...]:
         """The newest version of every record that passes all given filters."""
-        self._check_open()
-        return self._store.list(state=state, type=type, tag=tag)
+        return self._readable().list(state=state, type=type, tag=tag)
 
     def status(self) -> dict[str, Any]:
-        """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path`` and ``agent``.
+        """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path``, ``agent``, ``scope``.
 
         ``damaged`` counts the files or rows that cannot be read or do not belong, which nothing else shows;
         ``erasure_pending`` is True while another process's reader keeps redacted bytes in a log.
         """
         with self._open():
-            records = self._store.list()
-            damaged = len(self._damaged())
-            pending = any(getattr(place, "erasure_pending", False) for place in (self._store, self._catalogue))
-        disputes = {frozenset(record.transition.sides) for record in records if record.transition is not None}
-        return {
-            "records": len(records),
-            "by_state": dict(sorted(Counter(record.state.value for record in records).items())),
-            "by_type": dict(sorted(Counter(record.type.value for record in records).items())),
-            "open_contradictions": len(disputes),
-            "damaged": damaged,
-            "erasure_pending": pending,
-            "path": None if self._path is None else str(self._path),
-            "agent": self._agent,
-        }
+            return {
+                **counted(self._readable().list()),
+                "damaged": len(self._damaged()),
+                "erasure_pending": any(
+                    getattr(place, "erasure_pending", False) for place in (self._store, self._catalogue)
+                ),
+                "path": None if self._path is None else str(self._path),
+                "agent": self._agent,
+                "scope": self.scope,
+            }
 
     # ------------------------------------------------------------------ tending
 
@@ -384,8 +406,7 @@ class Memory:
 
         As :func:`agent_memory.similar.similar_pairs`, which see for the arguments and what is raised.
         """
-        self._check_open()
-        return similar_pairs(self._store, threshold=threshold, limit=limit, progress=progress)
+        return similar_pairs(self._readable(), threshold=threshold, limit=limit, progress=progress)
 
     def _consolidate_if_due(self, result: RememberResult) -> RememberResult:
         if self._consolidate_every is None or self._accepted_since_pass < self._consolidate_every:
@@ -398,7 +419,7 @@ class Memory:
     def decay(self) -> DecayReport:
         """Archive what has not been used for long; report what is protected.  Nothing is deleted."""
         with self._open():
-            return decay(self._door, scores=self._touches.scores(), config=self._decay_config)
+            return decay(self._door, scores=self._touches.scores(), config=self._decay_config, only=self._within)
 
     def resolve(self, record_id: str, winner_id: str, reason: str) -> None:
         """Settle a dispute: ``record_id`` lost, ``winner_id`` holds; the loser stays as history with the reason.
@@ -411,7 +432,9 @@ class Memory:
         check_reason(reason, "a resolution", ArgumentError)
         if record_id == winner_id:
             raise RecordError("loser and winner are the same record; name both sides of the dispute")
-        with self._open():
+        with self._open(), self._door.transaction():
+            view = self._readable()
+            view.get(record_id), view.get(winner_id)
             try:
                 resolve(self._door, winner_id=winner_id, loser_id=record_id, reason=reason)
             except LifecycleError as error:
@@ -429,33 +452,27 @@ class Memory:
         """
         check_reason(reason, "a redaction", ArgumentError)
         with self._open():
-            redact = getattr(self._store, "redact", None)
-            if not callable(redact):
-                raise StoreError(f"{type(self._store).__name__} cannot redact; it offers no redact()")
+            self._pinned.check_required()
             if self._path is not None:
                 remove_foreign_index(self._path)
-            with self._door.transaction():
-                newest = {record.id: record for record in (*self._store.list(), self._store.get(record_id))}
-                plan = plan_erasure(
-                    newest,
-                    [record_id],
-                    cascade=cascade,
-                    now=now_utc(),
-                    promotion_threshold=self._config.promotion_threshold,
-                )
-                if not plan.erased:  # done before; what was left to do after that is done again
-                    self._touches.forget(plan.reached)
-                # What is carried on goes first and what was asked for last: should a store without transactions fail on
-                # the way, nothing is lost, and asking again finishes.
-                self._door.put_many((*plan.reopened, *plan.recreated))
-                self._door.redact(lambda erased: redact(erased, reason), plan.erased[::-1] or (record_id,))
-            self._touches.forget(plan.reached)
-            return self._store.get(record_id)
+            return redact_record(
+                record_id,
+                reason,
+                door=self._door,
+                store=self._store,
+                touches=self._touches,
+                may_erase=self._within,
+                cascade=cascade,
+                promotion_threshold=self._config.promotion_threshold,
+                now=now_utc(),
+            )
 
     # ------------------------------------------------------------------ portability
 
     def export(self, path: str | os.PathLike[str], *, partial: bool = False) -> MemoryFile:
         """Write the newest version of every record to one canonical JSON file, signed when there is an identity.
+
+        Of a pinned memory, the records it may see.
 
         Args:
             path: where to; what stands there is replaced.
@@ -474,12 +491,8 @@ class Memory:
                     f"{len(damaged)} files or rows of this memory cannot be read, so an export would lack records; "
                     "run `agent-memory doctor`, or export with partial=True"
                 )
-            records = sorted(self._store.list(), key=lambda record: (record.created_at, record.id))
-        file = MemoryFile.create(records, agent=self._agent)
-        if self._keys is not None:
-            file = file.sign(self._keys)
-        write_memory_file(path, file)
-        return file
+            records = self._readable().list()
+        return export_records(path, records, keys=self._keys, agent=self._agent)
 
     @classmethod
     def load(
@@ -526,7 +539,7 @@ class Memory:
     def _take_file(self, file: MemoryFile) -> LoadReport:
         with self._open(), self._door.transaction():
             here = {record.id: record for record in self._store.list()}
-            plan = plan_load(here, file, now=now_utc())
+            plan = plan_load(here, file, now=now_utc(), pinned=self._pinned)
             self._door.put_as_is(plan.births)
             self._door.put_many(plan.moves)
         return plan.report
@@ -535,13 +548,21 @@ class Memory:
 
     @property
     def store(self) -> RecordStore:
-        """The store this memory writes to.  Versions put there directly bypass its indexes and signatures."""
-        return self._store
+        """The store this memory writes to, or what a pinned memory may see of it.
+
+        Versions put there directly bypass its indexes and signatures.
+        """
+        return self._view
 
     @property
     def agent(self) -> str | None:
         """The agent address this memory signs with, or None."""
         return self._agent
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """The fields this memory is pinned to, by name; empty when it is pinned to nothing."""
+        return self._pinned.as_facts
 
     def close(self) -> None:
         """Write what is held back and release the store and the indexes.  Closing twice is allowed."""
@@ -569,6 +590,16 @@ class Memory:
         """What the store cannot read, as (where, what)."""
         damaged: Callable[[], tuple[tuple[str, str], ...]] = getattr(self._store, "damaged", tuple)
         return damaged()
+
+    def _within(self, record: MemoryRecord) -> bool:
+        """Whether a record lies in what this memory is pinned to."""
+        return self._pinned.sees(record, self._store.get_many)
+
+    def _readable(self) -> RecordStore:
+        """What a call that names no scope may read."""
+        self._check_open()
+        self._pinned.check_required()
+        return self._view
 
     def _check_open(self) -> None:
         if self._closed:

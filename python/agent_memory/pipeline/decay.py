@@ -31,6 +31,7 @@ def decay(
     now: datetime | None = None,
     config: DecayConfig | None = None,
     half_life: Callable[[MemoryRecord], float] | None = None,
+    only: Callable[[MemoryRecord], bool] | None = None,
 ) -> DecayReport:
     """Archive every record whose salience fell below the threshold, unless it is protected.
 
@@ -41,7 +42,8 @@ def decay(
         scores: touches; without it no record was ever touched.
         now: the moment ages are measured to; default the present.
         config: default half-life 30 days for every type.
-        half_life: days for one record, above 0, instead of ``config.half_life_days``.
+        half_life: days for one record, above 0, instead of what ``config`` says.
+        only: whether a record is looked at; what the others depend on is protected all the same.
 
     Raises:
         RecordError: ``now`` is naive.
@@ -64,7 +66,7 @@ def decay(
         }
         versions: list[MemoryRecord] = []
         for record in records:
-            if record.state is RecordState.ARCHIVED:
+            if record.state is RecordState.ARCHIVED or (only is not None and not only(record)):
                 continue
             value = salience(
                 record,
