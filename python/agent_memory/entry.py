@@ -134,6 +134,8 @@ class Entry:
             changes["value"] = self.value
         if self.author is not None:
             changes["author"] = self.author
+        if self.mtype is not None and _TYPES.get(self.mtype) is RecordType.FACT:
+            changes["typed"] = True  # of the other types there is nothing to guess
         return base.evolve(**changes) if changes else base
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from . import signing, stores
+from . import signing, standing, stores
 from .clock import now_utc
 from .counts import counted
 from .door import Door
@@ -27,7 +27,7 @@ from .identity import open_identity
 from .intake import Intake, RememberResult
 from .loading import LoadReport, plan_load
 from .memory_file import MemoryFile
-from .pinned import Pinned
+from .pinned import Pinned, scope_field
 from .pipeline import (
     ConsolidationConfig,
     ConsolidationOperators,
@@ -45,6 +45,7 @@ from .recall_result import RecallResult
 from .records import MemoryRecord, Provenance, RecordState, RecordType
 from .redaction import redact_record
 from .similar import SimilarPairs, similar_pairs
+from .standing import SlashReport
 from .touches import Touches, Unmoved
 from .transfer import export_records, read_memory_file
 from .upkeep import Upkeep
@@ -73,7 +74,7 @@ class Memory:
             word but for white space around it.
         operators: what consolidation proposes with; the default has no resolver, so a dispute stays open until
             :meth:`resolve`.
-        consolidation_config, decay_config: see there.
+        consolidation_config, decay_config: see there; without a ``decay_config`` half-lives differ by kind.
         identity: a ``fg_agent_id.KeyPair``, or the path of a keyfile, made on first use; new records are then signed.
         source_kind: ``provenance.kind`` of what is remembered.
         auto_consolidate: whether ``remember`` consolidates after every ``auto_consolidate_every`` (1 or more) records
@@ -135,7 +136,7 @@ class Memory:
         self._agent = None if self._keys is None else signing.address_of(self._keys)
         Provenance(kind=source_kind)  # refuses a kind that no record could have
         self._config = consolidation_config or ConsolidationConfig()
-        self._decay_config = decay_config or DecayConfig()
+        self._decay_config = decay_config or DecayConfig.by_kind()
         self._consolidate_every = auto_consolidate_every if auto_consolidate else None
         self._accepted_since_pass = 0
         self._closed = False
@@ -439,6 +440,39 @@ class Memory:
                 resolve(self._door, winner_id=winner_id, loser_id=record_id, reason=reason)
             except LifecycleError as error:
                 raise RecordError(f"there is no such dispute to resolve: {error}") from None
+
+    def credit(
+        self, record_id: str, good: bool = True, weight: int = 1, *, reason: str | None = None, by: str | None = None
+    ) -> MemoryRecord:
+        """Credit an outcome to a record: what was recalled served well, or badly.  Recall weighs it from then on.
+
+        As :func:`agent_memory.standing.credit`, which see for what is raised; ``by`` is the memory's agent by default.
+        """
+        with self._open():
+            self._pinned.check_required()
+            return standing.credit(
+                self._door,
+                record_id,
+                good=good,
+                weight=weight,
+                reason=reason,
+                by=self._agent if by is None else by,
+                now=now_utc(),
+                within=self._within,
+            )
+
+    def slash(self, source: str, reason: str, *, by: str | None = None) -> SlashReport:
+        """Forfeit the standing of all that came from a source or from below it, and of all that was drawn from it.
+
+        As :func:`agent_memory.standing.slash`, which see; ``by`` is the memory's agent by default.
+        """
+        name = scope_field("source", source)
+        if name is None:
+            raise ArgumentError("source is missing; name who or what is to lose its standing")
+        with self._open():
+            self._pinned.check_required()
+            who = self._agent if by is None else by
+            return standing.slash(self._door, name, reason, by=who, now=now_utc(), within=self._within)
 
     def redact(self, record_id: str, reason: str, *, cascade: bool = True) -> MemoryRecord:
         """Destroy what a record says, in every version of it, and with ``cascade`` in everything drawn from it.

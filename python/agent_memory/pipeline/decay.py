@@ -41,7 +41,7 @@ def decay(
     Args:
         scores: touches; without it no record was ever touched.
         now: the moment ages are measured to; default the present.
-        config: default half-life 30 days for every type.
+        config: default half-life 30 days for every record.
         half_life: days for one record, above 0, instead of what ``config`` says.
         only: whether a record is looked at; what the others depend on is protected all the same.
 
@@ -73,7 +73,7 @@ def decay(
                 touches=counts.touches(record.id),
                 last_touched=counts.last_touched(record.id),
                 now=moment,
-                config=rates if half_life is None else replace(rates, half_life_days=half_life(record)),
+                config=rates if half_life is None else replace(rates, half_life_days=half_life(record), half_lives={}),
             )
             saliences[record.id] = value
             if value >= rates.archive_threshold:
