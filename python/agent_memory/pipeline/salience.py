@@ -62,7 +62,7 @@ class DecayConfig:
             _check_number(days, f"half_lives[{kind!r}]")
             if days <= 0:
                 raise ArgumentError(f"half_lives[{kind!r}] must be above 0")
-        object.__setattr__(self, "half_lives", FrozenDict(self.half_lives))
+        object.__setattr__(self, "half_lives", FrozenDict(dict(self.half_lives.items())))
 
     @classmethod
     def by_kind(cls, **days: float) -> Self:
