@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from . import standing
 from .clock import now_utc
+from .corrections.story import History, named
 from .counts import counted
 from .entry import Entry
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
@@ -70,11 +71,18 @@ class Memory(Opened):
         user_id: str | None = None,
         agent_id: str | None = None,
         session_id: str | None = None,
+        key: str | None = None,
+        object: str | None = None,
+        reaffirm: bool = False,
+        derived_from: Iterable[str] | None = None,
     ) -> RememberResult:
         """Remember a text.  The arguments are those of :class:`agent_memory.entry.Entry`.
 
         A text that a live record says already (same scope, type and source) reinforces that record: it is touched, and
-        gets a new version only when a tag or a greater value comes with the repetition.
+        gets a new version only when a tag, evidence or a greater value comes with the repetition.
+
+        With a ``key`` a new value corrects the one that stood, and a value that was corrected does not come back by
+        being said again: the result is then ``blocked`` and its ``note`` says what to do (spec/corrections.md).
 
         Raises:
             ArgumentError: an argument is not what it may be (also a ValueError or TypeError); nothing is written.
@@ -93,6 +101,10 @@ class Memory(Opened):
             user_id=user_id,
             agent_id=agent_id,
             session_id=session_id,
+            key=key,
+            object=object,
+            reaffirm=reaffirm,
+            derived_from=derived_from,
         )
         with self._open():
             return self._consolidate_if_due(self._take_in(entry))
@@ -159,6 +171,59 @@ class Memory(Opened):
     def _count_accepted(self, count: int) -> None:
         self._accepted_since_pass += count
 
+    def revert(
+        self,
+        key: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> RememberResult:
+        """Let the previous value of a key stand again, as a new record derived from the old one.
+
+        Raises:
+            ArgumentError: ``key`` is no key, or a scope that contradicts what the memory is pinned to.
+            RecordError: there is no previous value, or it has been redacted.
+            StoreError: the store failed; nothing was written.
+        """
+        place = self._pinned.stamp(user_id=user_id, agent_id=agent_id, session_id=session_id)
+        name, _ = named(None, key=key)
+        with self._open(), self._door.transaction():
+            return self._corrections.revert(name or "", place, now=now_utc(), kind=self._source_kind, agent=self._agent)
+
+    def retire(
+        self,
+        subject: str | None = None,
+        reason: str = "",
+        *,
+        key: str | None = None,
+        record_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> RememberResult:
+        """Archive what stands under a key, or one record: it is out of recall, and kept.
+
+        What stood under a key does not come back by being said again, only with ``reaffirm=True`` or by
+        :meth:`revert`.
+
+        Args:
+            subject: a key, or the id of a record; or give it as ``key`` or ``record_id``.
+            reason: why; kept with the record.
+
+        Raises:
+            ArgumentError: no reason, not one subject, or a scope that contradicts what the memory is pinned to.
+            RecordError: nothing stands under the key, or the record is archived already.
+            StoreError: an unknown id, or the store failed; nothing was written.
+        """
+        check_reason(reason, "retiring", ArgumentError)
+        name, wanted = named(subject, key=key, record_id=record_id)
+        place = self._pinned.stamp(user_id=user_id, agent_id=agent_id)
+        with self._open(), self._door.transaction():
+            if name is not None:
+                return self._corrections.retire_key(name, place.consolidation, reason=reason, now=now_utc())
+            record = self._view.get(wanted or "")
+            return self._corrections.retire_record(record, reason=reason, now=now_utc())
+
     # ------------------------------------------------------------------ recall and reading
 
     def recall(
@@ -213,9 +278,32 @@ class Memory(Opened):
         """
         return self._readable().get(record_id)
 
-    def history(self, record_id: str) -> tuple[MemoryRecord, ...]:
-        """Every version of a record, oldest first.  Raises as :meth:`get`."""
-        return self._readable().history(record_id)
+    def history(
+        self,
+        subject: str | None = None,
+        *,
+        key: str | None = None,
+        record_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> History:
+        """Every version of a record, or of all that was ever said under a key, in the order they were written.
+
+        Args:
+            subject: a key, or the id of a record; or give it as ``key`` or ``record_id``.
+            user_id, agent_id: for a key: narrow it to what is theirs or everybody's.
+
+        Raises:
+            ArgumentError: not one subject, or a scope that contradicts what the memory is pinned to.
+            StoreError: an unknown or malformed id.
+        """
+        name, wanted = named(subject, key=key, record_id=record_id)
+        if name is None:
+            return History(self._readable().history(wanted or ""))
+        asked = self._pinned.asked(user_id=user_id, agent_id=agent_id)
+        with self._open():
+            self._door.refresh()
+            return self._corrections.history(name, asked)
 
     def list(
         self, *, state: RecordState | None = None, type: RecordType | None = None, tag: str | None = None

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from . import signing, stores
+from .corrections.keeping import Corrections
 from .door import Door
 from .errors import ArgumentError, ArgumentTypeError, StoreError
 from .fields import RESERVED_KINDS
@@ -55,6 +56,7 @@ class Opened:
         agent_id: str | None = None,
         session_id: str | None = None,
         require_scope: Iterable[str] = (),
+        echo_guard: bool = True,
     ) -> None:
         """Open the memory at ``path``, or make it.
 
@@ -78,6 +80,7 @@ class Opened:
                 it, and what belongs to another project, user or agent does not exist for it.  A call may narrow it.
             require_scope: names of ``project``, ``user_id``, ``agent_id`` that every call must name unless they are
                 pinned; only consolidation and decay, which keep scopes apart by themselves, do without.
+            echo_guard: whether a value that was corrected is kept from coming back by being said again.
 
         Raises:
             StoreError: ``path`` is no memory, or cannot be read or made.
@@ -100,6 +103,8 @@ class Opened:
         ):
             if given is not None and not isinstance(given, kind):
                 raise ArgumentTypeError(f"{name} must be a {kind.__name__} or None, not {type(given).__name__}")
+        if not isinstance(echo_guard, bool):
+            raise ArgumentTypeError(f"echo_guard must be True or False, not {type(echo_guard).__name__}")
         if source_kind in RESERVED_KINDS:
             raise ArgumentError(f"source_kind must not be {source_kind!r}: only the memory itself makes such records")
         self._lock = threading.RLock()
@@ -138,6 +143,8 @@ class Opened:
             folder=sidecars,
             pinned=self._pinned,
         )
+        self._source_kind = source_kind
+        self._corrections = Corrections(self._door, guard=echo_guard)
         self._intake = Intake(
             door=self._door,
             touches=self._touches,
@@ -145,6 +152,7 @@ class Opened:
             source_kind=source_kind,
             agent=self._agent,
             pinned=self._pinned,
+            corrections=self._corrections,
         )
 
     # ------------------------------------------------------------------ the memory itself
