@@ -137,11 +137,13 @@ class RecallArguments(NarrowedArguments):
     include_archived: bool = Field(False, description="Also what was retired, faded or blocked.")
 
 
-class HistoryArguments(NarrowedArguments):
+class HistoryArguments(Arguments):
     """What ``history`` takes: a key or a record."""
 
     key: _Name | None = Field(None, description="A key: everything that was ever said under it, oldest first.")
-    record_id: _RecordId | None = None
+    record_id: _Name | None = Field(None, description="Id of a record: everything that became of it.")
+    user_id: _Name | None = Field(None, description="With key: only what is this user's or everybody's.")
+    agent_id: _Name | None = Field(None, description="With key: only what is this agent's or everybody's.")
 
 
 class ResolveArguments(Arguments):
@@ -158,6 +160,7 @@ class CreditArguments(Arguments):
     record_id: _RecordId
     good: bool = Field(True, description="True when relying on it turned out well, false when it misled.")
     weight: int = Field(1, description="How many outcomes this counts as; 1 or more.")
+    reason: _Name | None = Field(None, description="What happened, in a few words. It is kept.")
 
 
 class RedactArguments(Arguments):
