@@ -154,7 +154,12 @@ EXTENSION_VALID: tuple[dict[str, Any], ...] = (
     {"standing": {"good": 0, "bad": 0}}, {"standing": {"good": 3, "bad": 9007199254740991}},
     {"author": "user"},
     {"supersedes_also": ["mem:" + "0" * 32, "mem:" + "f" * 32]},
-    {"declared": True},
+    {"declared": True}, {"typed": True},
+    {"standing": {"good": 1, "bad": 0}, "outcome": {"at": "2026-01-01T00:00:00.000Z", "reason": "it held"}},
+    {
+        "standing": {"good": 0, "bad": 2},
+        "outcome": {"at": "2026-01-01T00:00:00.000Z", "by": "user", "reason": "it did not"},
+    },
     {"x-unknown": {"deep": [None, True, 10**30]}},
 )  # fmt: skip
 EXTENSION_INVALID: tuple[tuple[Any, str], ...] = (
@@ -181,6 +186,18 @@ EXTENSION_INVALID: tuple[tuple[Any, str], ...] = (
     ({"supersedes_also": ["mem:" + "0" * 32, "mem:" + "0" * 32]}, "RecordError"),
     ({"declared": False}, "RecordError"), ({"declared": "true"}, "RecordTypeError"),
     ({"declared": 1}, "RecordTypeError"), ({"declared": None}, "RecordTypeError"),
+    ({"typed": False}, "RecordError"), ({"typed": 1}, "RecordTypeError"),
+    ({"outcome": {"at": "2026-01-01T00:00:00.000Z", "reason": "r"}}, "RecordError"),
+    ({"standing": {"good": 0, "bad": 0}, "outcome": {"reason": "r"}}, "RecordError"),
+    ({"standing": {"good": 0, "bad": 0}, "outcome": {"at": "2026-01-01T00:00:00.000Z"}}, "RecordError"),
+    (
+        {"standing": {"good": 0, "bad": 0}, "outcome": {"at": "2026-01-01T00:00:00.000Z", "reason": " "}},
+        "RecordValueError",
+    ),
+    (
+        {"standing": {"good": 0, "bad": 0}, "outcome": {"at": "2026-01-01", "reason": "r"}},
+        "RecordValueError",
+    ),
 )  # fmt: skip
 
 # Changes to the record of ``canonical_record`` that make it one no reader may accept.

@@ -31,7 +31,7 @@ class Outcome:
 
 def run(*arguments: str | Path, stdin: str | bytes | None = None, env: dict[str, str] | None = None) -> Outcome:
     """Run a command in this process; an exception that would end in a traceback is raised."""
-    clean = dict.fromkeys(("AGENT_MEMORY_PATH", "AGENT_MEMORY_IDENTITY"))
+    clean = {f"AGENT_MEMORY_{name}": None for name in ("PATH", "IDENTITY", "PROJECT", "USER", "AGENT", "SESSION")}
     result = CliRunner().invoke(
         app, [str(argument) for argument in arguments], input=stdin, env={**clean, **(env or {})}
     )

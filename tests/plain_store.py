@@ -23,7 +23,7 @@ from agent_memory.ports import check_append, check_id, matches, unknown_id
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 SAID = Provenance(kind="conversation", ref="talk-1")
-EXTENDED = ("key", "object", "value", "standing", "author", "supersedes_also", "declared")
+EXTENDED = ("key", "object", "value", "standing", "outcome", "author", "supersedes_also", "declared", "typed")
 
 
 class PlainStore(RecordStore):

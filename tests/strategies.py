@@ -8,13 +8,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agent_memory import kernel
-from agent_memory.extension import MAX_COUNT, Extension, Scope, Standing
+from agent_memory.extension import MAX_COUNT, Extension, Outcome, Scope, Standing
 from agent_memory.records import MemoryRecord, Provenance, RecordState, RecordType, Transition
 
 __all__ = [
     "extensions",
     "ids",
     "json_values",
+    "outcomes",
     "plain_records",
     "provenances",
     "records",
@@ -95,16 +96,26 @@ scopes = st.builds(
     extra=st.just({}) | unknown(frozenset(("project", "user_id", "agent_id", "session_id"))),
 )
 standings = st.builds(Standing, st.integers(0, MAX_COUNT), st.integers(0, MAX_COUNT))
+outcomes = st.builds(Outcome, at=times, reason=_bodies, by=st.none() | _some_text)
+
+
+def _extension(standing: Standing | None, outcome: Outcome | None, **members: Any) -> Extension:
+    """An outcome is nothing without a standing."""
+    return Extension(standing=standing, outcome=None if standing is None else outcome, **members)
+
+
 extensions = st.builds(
-    Extension,
+    _extension,
     key=st.none() | _some_text,
     object=st.none() | _some_text,
     value=st.just(1.0) | st.floats(1, 1_000_000),
     scope=st.just(Scope()) | scopes,
     standing=st.none() | standings,
+    outcome=st.none() | outcomes,
     author=st.none() | _some_text,
     supersedes_also=st.just(()) | st.lists(ids, max_size=3).map(tuple),
     declared=st.booleans(),
+    typed=st.booleans(),
     extra=st.just({}) | unknown(frozenset(Extension.__slots__)),
 )
 

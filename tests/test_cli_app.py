@@ -38,6 +38,7 @@ def test_the_commands_are_these() -> None:
     assert COMMANDS == [
         "backup",
         "consolidate",
+        "credit",
         "demo",
         "doctor",
         "export",
@@ -50,6 +51,7 @@ def test_the_commands_are_these() -> None:
         "resolve",
         "show",
         "similar",
+        "slash",
         "status",
     ]
 

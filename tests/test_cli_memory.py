@@ -229,6 +229,7 @@ def test_status_counts(place: Path, disputed: tuple[str, str]) -> None:
         "open_contradictions",
         "path",
         "records",
+        "scope",
     ]
     assert (facts["erasure_pending"], facts["damaged"]) == (False, [])
     assert (facts["records"], facts["open_contradictions"], facts["path"]) == (2, 1, str(place))
@@ -324,7 +325,7 @@ def test_an_export_loads_elsewhere(place: Path, tmp_path: Path) -> None:
     assert outcome.json["signed"] is True
     other = tmp_path / "other"
     facts = ok("--path", other, "--json", "load", file, "--expected-agent", outcome.json["agent"]).json
-    assert sorted(facts) == ["changed", "collisions", "file", "loaded", "skipped", "verified"]
+    assert sorted(facts) == ["changed", "collisions", "file", "loaded", "outside", "skipped", "verified"]
     assert (len(facts["loaded"]), facts["skipped"], facts["verified"]) == (1, [], True)
     assert len(ok("--path", other, "--json", "load", file).json["skipped"]) == 1
     assert "Dublin" in ok("--path", other, "recall", "backups").out

@@ -19,7 +19,10 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "spec").glob("*.md")),
 ]
-WITH_EXAMPLES = [ROOT / "README.md", ROOT / "docs" / "getting-started.md", ROOT / "docs" / "consolidation.md"]
+WITH_EXAMPLES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("getting-started.md", "consolidation.md", "scope.md")),
+]
 CLI_PAGE = ROOT / "docs" / "cli.md"
 
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="the documentation is not beside the tests")
@@ -40,8 +43,8 @@ def test_every_example_runs_word_for_word_and_in_order(
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agent_memory.cli "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    for variable in ("AGENT_MEMORY_PATH", "AGENT_MEMORY_IDENTITY"):
-        monkeypatch.delenv(variable, raising=False)
+    for name in ("PATH", "IDENTITY", "PROJECT", "USER", "AGENT", "SESSION"):
+        monkeypatch.delenv(f"AGENT_MEMORY_{name}", raising=False)
     namespace: dict[str, object] = {}
     ran = 0
     for language, content in blocks(page):

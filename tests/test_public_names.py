@@ -22,8 +22,8 @@ consolidate decay default_operators domain_tag ingest is_legal refresh_rule_flag
 sign_payload signing_input supersede verify_by_address verify_payload SalienceScores
 """.split()
 OURS = """
-Action ArgumentError ArgumentTypeError Extension LoadReport RecordTypeError RecordValueError Rejection Scope
-SignatureMismatch Standing reopen
+Action ArgumentError ArgumentTypeError Extension LoadReport Outcome RecordTypeError RecordValueError Rejection Scope
+SignatureMismatch SlashReport Standing reopen
 """.split()
 
 

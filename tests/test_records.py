@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_memory import errors, kernel
-from agent_memory.extension import Extension, Scope, Standing
+from agent_memory.extension import Extension, Outcome, Scope, Standing
 from agent_memory.frozen import MAX_DEPTH
 from agent_memory.records import (
     MemoryRecord,
@@ -554,6 +554,8 @@ def full() -> MemoryRecord:
             value=9,
             scope=Scope(project="apollo", user_id="hunter2", session_id="hunter2", extra={"x": "hunter2"}),
             standing=Standing(1, 1),
+            outcome=Outcome(at=LATER, reason="hunter2", by="hunter2"),
+            typed=True,
             author="hunter2",
             supersedes_also=("mem:" + "d" * 32,),
             declared=True,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_memory import errors
-from agent_memory.extension import Extension, Scope, Standing
+from agent_memory.extension import Extension, Outcome, Scope, Standing
 from agent_memory.memory_file import MemoryFile
 from agent_memory.records import MemoryRecord, Provenance, Transition
 from agent_memory.wire import parse_json
@@ -44,9 +44,11 @@ def disputed() -> MemoryRecord:
             value=2,
             scope=Scope(project="p", user_id="u", agent_id="a", session_id="s", extra={"x-s": 1}),
             standing=Standing(1, 2),
+            outcome=Outcome(at=BORN, reason="r", by="b"),
             author="user",
             supersedes_also=("mem:" + "d" * 32,),
             declared=True,
+            typed=True,
             extra={"x-e": 1},
         ),
     )
@@ -112,12 +114,19 @@ WRONG_INSIDE: dict[str, dict[str, tuple[Any, ...]]] = {
         "value": (None, *TEXT, 2, "", "2", "1.0000", "0.5000", "2.00000", "1000000.0001", "1e3", "02.0000", " 2.0000"),
         "scope": (None, *OBJECT, {}),
         "standing": (None, *OBJECT, {}, {"good": 1}, {"good": 1, "bad": 1, "x": 1}),
+        "outcome": (None, *OBJECT, {}, {"at": "2026-01-01T00:00:00.000Z"}, {"reason": "r"}),
         "author": (None, *TEXT, ""),
         "supersedes_also": (*LIST, [], ["x"], [OTHER, OTHER], [OTHER, "mem:" + "a" * 32]),
         "declared": (*FLAG, False),
+        "typed": (*FLAG, False),
     },
     "scope": dict.fromkeys(("project", "user_id", "agent_id", "session_id"), (None, *TEXT, "")),
     "standing": {name: (None, "", "1", [], {}, True, False, -1, 2**53, 1.5) for name in ("good", "bad")},
+    "outcome": {
+        "at": (None, *TEXT, 0, "", "2026-01-01", "2026-01-01T00:00:00Z"),
+        "reason": (None, *TEXT, "", " "),
+        "by": (None, *TEXT, ""),
+    },
 }
 WRONG_IN_FILE: dict[str, tuple[Any, ...]] = {
     "format": (None, *TEXT, "", "fg-agent-memory/0.2", "fg-agent-memory/0.1 "),
@@ -153,6 +162,7 @@ def test_the_tables_name_every_field() -> None:
     assert WRONG_INSIDE["agent_memory"].keys() == set(Extension.__slots__) - {"extra"}
     assert WRONG_INSIDE["scope"].keys() == set(Scope.__slots__) - {"extra"}
     assert WRONG_INSIDE["standing"].keys() == set(Standing.__slots__)
+    assert WRONG_INSIDE["outcome"].keys() == set(Outcome.__slots__)
     assert WRONG_IN_FILE.keys() == MemoryFile._KNOWN
 
 
@@ -172,7 +182,7 @@ def test_a_wrong_field_of_a_record_is_refused_by_name(field: str, value: Any) ->
 )
 def test_a_wrong_field_inside_a_record_is_refused_by_name(part: str, field: str, value: Any) -> None:
     wire = json.loads(json.dumps(FULL))
-    holder = wire["agent_memory"] if part in {"scope", "standing"} else wire
+    holder = wire["agent_memory"] if part in {"scope", "standing", "outcome"} else wire
     holder[part][field] = value
     refused(MemoryRecord.model_validate, wire, part if field in {"good", "bad"} and value is None else field)
 

@@ -26,7 +26,7 @@ from .errors import (
     RecordValueError,
     StoreError,
 )
-from .extension import Extension, Scope, Standing
+from .extension import Extension, Outcome, Scope, Standing
 from .lifecycle import (
     LEGAL_TRANSITIONS,
     archive,
@@ -87,6 +87,7 @@ from .signing import (
     verify_by_address,
     verify_payload,
 )
+from .standing import SlashReport
 from .stores.files import FileRecordStore
 from .stores.memory import InMemoryRecordStore
 
@@ -128,6 +129,7 @@ __all__ = [
     "MemoryFile",
     "MemoryRecord",
     "Operator",
+    "Outcome",
     "Proposal",
     "ProposalError",
     "ProposalKind",
@@ -149,6 +151,7 @@ __all__ = [
     "Scope",
     "SearchIndex",
     "SignatureMismatch",
+    "SlashReport",
     "Standing",
     "StoreError",
     "TouchCounts",

@@ -1,4 +1,4 @@
-"""What a memory knows of its records without reading them: where words are found, and who says what.
+"""What a memory knows of its records without reading them: where words are found, who says what, what a key held.
 
 A catalogue lies beside the store in one SQLite file, shared by all processes that use the memory, and holds nothing
 that cannot be rebuilt.  It keeps in step through the store's change cursor: :meth:`Catalogue.follow` takes in whatever
@@ -13,8 +13,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
+from .corrections.ledger import Fate, Line, line_of
 from .errors import StoreError
 from .ports import RecordStore, SearchIndex
 from .records import MemoryRecord
@@ -27,15 +28,25 @@ __all__ = ["CATALOGUE", "Catalogue", "open_catalogue"]
 
 CATALOGUE: Final = "catalogue.db"
 """Name of the file in the memory's folder of sidecars."""
-_VERSION: Final = "1"
+_VERSION: Final = "2"
 """Raised whenever the tables, or how text becomes words, change: an older catalogue is then rebuilt."""
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS catalogue_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS catalogue_holders (record_id TEXT PRIMARY KEY, saying BLOB NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS catalogue_sayings ON catalogue_holders (saying)",
+    """CREATE TABLE IF NOT EXISTS catalogue_lines (record_id TEXT PRIMARY KEY, place BLOB, key BLOB, said BLOB NOT NULL,
+    object BLOB, fate INTEGER NOT NULL, about TEXT, also TEXT NOT NULL, born INTEGER NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS catalogue_places ON catalogue_lines (place) WHERE place IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS catalogue_keys ON catalogue_lines (key) WHERE key IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS catalogue_said ON catalogue_lines (said)",
+    f"CREATE INDEX IF NOT EXISTS catalogue_blocked ON catalogue_lines (about) WHERE fate = {int(Fate.BLOCKED)}",
 )
 _OTHER_TABLES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 """What SQLite says of our statements where a table lacks, or is another program's."""
+_CONTENT: Final = ("catalogue_holders", "catalogue_lines")
+LineColumn = Literal["place", "key", "said", "about"]
+"""What lines are asked for by; ``about`` finds blocked ones alone."""
+_BATCH: Final = 500
 _Answer = TypeVar("_Answer")
 _ATTEMPTS: Final = 20
 """How often a step is tried again because another process took the same one first."""
@@ -98,6 +109,21 @@ class Catalogue(SearchIndex):
         sql = "SELECT record_id FROM catalogue_holders WHERE saying = ? ORDER BY record_id"
         rows = self._sound(lambda: self._database.read(sql, [saying(record)]))
         return tuple(record_id.decode() for (record_id,) in rows)
+
+    def lines(self, column: LineColumn, values: Iterable[bytes | str]) -> dict[str, Line]:
+        """The lines that had one of ``values`` in a column when the catalogue was last in step, by id."""
+        wanted = list(dict.fromkeys(values))
+        blocked = f" AND fate = {int(Fate.BLOCKED)}" if column == "about" else ""
+        found: dict[str, Line] = {}
+        for start in range(0, len(wanted), _BATCH):
+            some = wanted[start : start + _BATCH]
+            marks = ", ".join("?" * len(some))
+            # the column is one of four constants, the rest question marks
+            sql = f"SELECT * FROM catalogue_lines WHERE {column} IN ({marks}){blocked}"  # noqa: S608
+            for row in self._sound(lambda sql=sql, some=some: self._database.read(sql, some)):  # type: ignore[misc]
+                line = _line_from(row)
+                found[line.record_id] = line
+        return found
 
     # ------------------------------------------------------------------ keeping in step
 
@@ -184,22 +210,51 @@ class Catalogue(SearchIndex):
         held = tuple(records)
         with self._database.transaction():
             self._words.index_many(held)
-            self._database.execute_many(
-                "DELETE FROM catalogue_holders WHERE record_id = ?", ((record.id,) for record in held)
-            )
+            self._remove(record.id for record in held)
             self._database.execute_many(
                 "INSERT INTO catalogue_holders VALUES (?, ?)",
                 ((record.id, saying(record)) for record in held if record.state.is_live),
             )
+            self._database.execute_many(
+                "INSERT INTO catalogue_lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (_row_of(line) for record in held if (line := line_of(record)) is not None),
+            )
 
     def _forget(self, record_ids: Iterable[str]) -> None:
-        for record_id in record_ids:
+        gone = tuple(record_ids)
+        for record_id in gone:
             self._words.remove(record_id)
-            self._database.execute("DELETE FROM catalogue_holders WHERE record_id = ?", [record_id])
+        self._remove(gone)
+
+    def _remove(self, record_ids: Iterable[str]) -> None:
+        gone = [(record_id,) for record_id in record_ids]
+        for table in _CONTENT:
+            self._database.execute_many(f"DELETE FROM {table} WHERE record_id = ?", gone)  # noqa: S608 - a constant
 
     def _clear(self) -> None:
         self._words.clear()
-        self._database.execute("DELETE FROM catalogue_holders")
+        for table in _CONTENT:
+            self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
+
+
+def _row_of(line: Line) -> tuple[Any, ...]:
+    also = " ".join(line.also)
+    return (line.record_id, line.place, line.key, line.said, line.object, int(line.fate), line.about, also, line.born)
+
+
+def _line_from(row: tuple[Any, ...]) -> Line:
+    record_id, place, key, said, object_, fate, about, also, born = row
+    return Line(
+        record_id=record_id.decode(),
+        place=place,
+        key=key,
+        said=said,
+        object=object_,
+        fate=Fate(fate),
+        about=None if about is None else about.decode(),
+        also=tuple(also.decode().split()),
+        born=born,
+    )
 
 
 def open_catalogue(folder: Path | None, store: RecordStore) -> Catalogue:
@@ -242,6 +297,6 @@ def _prepare(database: Database) -> None:
     rows = database.read("SELECT value FROM catalogue_state WHERE name = 'version'")
     if rows and rows[0][0].decode() == _VERSION:
         return
-    database.execute("DELETE FROM catalogue_state")
-    database.execute("DELETE FROM catalogue_holders")
+    for table in ("catalogue_state", *_CONTENT):
+        database.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
     database.execute("INSERT INTO catalogue_state VALUES ('version', ?)", [_VERSION])

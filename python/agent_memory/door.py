@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from .corrections.ledger import Fate, Line, line_of
 from .errors import StoreError
 from .ports import RecordStore, SearchIndex
 from .records import MemoryRecord, RecordState, RecordType
@@ -22,7 +23,7 @@ from .sayings import saying
 if TYPE_CHECKING:
     from fg_agent_id import KeyPair
 
-    from .catalogue import Catalogue
+    from .catalogue import Catalogue, LineColumn
     from .search.lexical import LexicalIndex
 
 __all__ = ["Door"]
@@ -31,6 +32,7 @@ _PATIENCE: Final = 0.5
 """Seconds a reader waits for a writer of its own process."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+_MISSING: Final = object()
 
 
 class Door(RecordStore):
@@ -67,6 +69,7 @@ class Door(RecordStore):
         self._depth = 0
         self._written: dict[str, MemoryRecord] = {}
         self._said: dict[bytes, str] = {}
+        self._lines: dict[str, Line | None] = {}
         self._undo: list[Callable[[], None]] = []
         self._after: list[Callable[[], None]] = []
 
@@ -98,6 +101,23 @@ class Door(RecordStore):
             if held is not None and held.state.is_live and saying(held) == wanted:
                 return held
         return None
+
+    def lines(self, column: LineColumn, values: Iterable[bytes | str]) -> tuple[Line, ...]:
+        """The lines (:mod:`agent_memory.corrections.ledger`) that have one of ``values`` in ``column``.
+
+        Inside :meth:`transaction` what it wrote is among them; outside, all that was written before :meth:`refresh`.
+        """
+        wanted = frozenset(values)
+        found = self._catalogue.lines(column, wanted)
+        for record_id, line in self._lines.items():
+            found.pop(record_id, None)
+            if (
+                line is not None
+                and getattr(line, column) in wanted
+                and (column != "about" or line.fate is Fate.BLOCKED)
+            ):
+                found[record_id] = line
+        return tuple(found.values())
 
     def refresh(self) -> None:
         """Take in what other processes wrote.
@@ -173,6 +193,7 @@ class Door(RecordStore):
         written, actions = dict(self._written), tuple(self._after)
         self._written.clear()
         self._said.clear()
+        self._lines.clear()
         self._undo.clear()
         self._after.clear()
         for action in actions:
@@ -196,6 +217,8 @@ class Door(RecordStore):
     def _note(self, record: MemoryRecord) -> None:
         self._undo.append(_restoring(self._written, record.id))
         self._written[record.id] = record
+        self._undo.append(_restoring(self._lines, record.id))
+        self._lines[record.id] = line_of(record)
         if record.state.is_live:
             said = saying(record)
             self._undo.append(_restoring(self._said, said))
@@ -246,13 +269,12 @@ class _Follower:
 
 def _restoring(held: dict[_Key, _Value], key: _Key) -> Callable[[], None]:
     """What puts ``held[key]`` back to what it is now."""
-    missing = key not in held
-    before = held.get(key)
+    before = held.get(key, _MISSING)
 
     def restore() -> None:
-        if missing:
+        if before is _MISSING:
             held.pop(key, None)
-        elif before is not None:
-            held[key] = before
+        else:
+            held[key] = before  # type: ignore[assignment]  # it was a value of theirs
 
     return restore

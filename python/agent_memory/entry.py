@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final, Self
 
+from . import kernel
 from . import text as comparing
 from .clock import read_time
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError
 from .extension import Extension, Scope
+from .pinned import scope_field
 from .records import MemoryRecord, RecordType
-from .wire import check_text_list
+from .wire import check_text_list, is_record_id
 
-__all__ = ["Entry"]
+__all__ = ["Entry", "read_key"]
+
+_LONGEST_KEY: Final = 500
+_LONGEST_OBJECT: Final = 5_000
 
 _TYPES: Final = {
     "fact": RecordType.FACT,
@@ -41,6 +47,11 @@ class Entry:
         occurred_at: when it happened: an aware datetime or ISO 8601 text with a timezone.
         author: who said it.
         user_id, agent_id, session_id: whose memory it is.
+        key: what the text gives the value of, ``subject::relation`` by convention: one line of up to 500 characters,
+            not of the form of a record id.  A new value under a key corrects the one that stood.
+        object: the value itself, up to 5,000 characters; only with a key.
+        reaffirm: a retired value holds again, and is not merely repeated.
+        derived_from: ids of the records it was built from.
 
     Raises:
         ArgumentError: an argument of the wrong type (also a TypeError) or outside its range (also a ValueError); the
@@ -57,13 +68,18 @@ class Entry:
     user_id: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
+    key: str | None = None
+    object: str | None = None
+    reaffirm: bool = False
+    derived_from: tuple[str, ...] = ()
 
     @classmethod
     def read(
         cls,
-        text: object,
+        text: Any,
         *,
         tags: Iterable[str] | None = None,
+        derived_from: Iterable[str] | None = None,
         occurred_at: datetime | str | None = None,
         **others: Any,
     ) -> Self:
@@ -72,14 +88,21 @@ class Entry:
             raise ArgumentTypeError(f"text must be a str, not {type(text).__name__}")
         if not text.strip():
             raise ArgumentError("text is empty; there is nothing to remember")
-        for name in ("source", "mtype", "author", "user_id", "agent_id", "session_id"):
+        for name in ("source", "mtype", "author"):
             _check_name(name, others.get(name))
+        for name in ("user_id", "agent_id", "session_id"):
+            others[name] = scope_field(name, others.get(name))
+        others["key"] = read_key(others.get("key"))
+        others["object"] = _object(others.get("object"), others["key"])
+        if not isinstance(others.get("reaffirm", False), bool):
+            raise ArgumentTypeError(f"reaffirm must be True or False, not {type(others['reaffirm']).__name__}")
         mtype = others.get("mtype")
         if mtype is not None and mtype not in _TYPES:
             raise ArgumentError(f"mtype must be one of {', '.join(_TYPES)}")
         entry = cls(
             text=text,
             tags=() if tags is None else _tags(tags),
+            derived_from=() if derived_from is None else _ids(derived_from),
             occurred_at=None if occurred_at is None else _as_argument(read_time, occurred_at, "occurred_at"),
             **others,
         )
@@ -87,7 +110,7 @@ class Entry:
         return entry
 
     @classmethod
-    def read_item(cls, item: object) -> Self:
+    def read_item(cls, item: Any) -> Self:
         """Check one item of ``remember_many``: a text, or a mapping of argument names with ``text`` among them."""
         if isinstance(item, str):
             return cls.read(item)
@@ -101,8 +124,11 @@ class Entry:
             raise ArgumentError("an item must hold a 'text'")
         return cls.read(item["text"], **{name: value for name, value in item.items() if name != "text"})
 
-    def mark(self, record: MemoryRecord) -> MemoryRecord:
-        """A proposed record with this entry's type, tags, time and extension on it; its id may change with its type."""
+    def mark(self, record: MemoryRecord, scope: Scope) -> MemoryRecord:
+        """A proposed record with this entry's type, tags, time and extension on it, in ``scope``.
+
+        Its id may change with its type.
+        """
         type_ = record.type if self.mtype is None else _TYPES[self.mtype]
         slots: Mapping[str, str] = record.slots
         if type_ is not record.type:
@@ -113,26 +139,68 @@ class Entry:
             record.provenance,
             slots=slots,
             confidence=record.confidence,
-            evidence=record.evidence,
+            evidence=tuple(dict.fromkeys((*record.evidence, *self.derived_from))),
             supersedes=record.supersedes,
             tags=tuple(dict.fromkeys((*record.tags, *self.tags))),
             created_at=record.created_at,
             occurred_at=record.occurred_at if self.occurred_at is None else self.occurred_at,
             extra=record.extra,
-            extension=self._extension(record.extension),
+            extension=self._extension(record.extension.evolve(scope=scope)),
         )
 
     def _extension(self, base: Extension = Extension()) -> Extension:  # noqa: B008 - a frozen value
         changes: dict[str, Any] = {}
+        if self.key is not None:
+            changes["key"], changes["object"] = self.key, self.object
+        if self.derived_from:
+            changes["declared"] = True
         if self.value is not None:
             changes["value"] = self.value
         if self.author is not None:
             changes["author"] = self.author
-        if self.user_id is not None or self.agent_id is not None or self.session_id is not None:
-            changes["scope"] = Scope(
-                project=base.scope.project, user_id=self.user_id, agent_id=self.agent_id, session_id=self.session_id
-            )
+        if self.mtype is not None and _TYPES.get(self.mtype) is RecordType.FACT:
+            changes["typed"] = True  # of the other types there is nothing to guess
         return base.evolve(**changes) if changes else base
+
+
+def read_key(key: Any) -> str | None:
+    """A key as it is kept: NFC, without white space around it.
+
+    Raises:
+        ArgumentError: it is no key, for the reason the message names.
+    """
+    if key is None:
+        return None
+    _check_name("key", key)
+    if is_record_id(key.strip()):
+        raise ArgumentError("key has the form of a record id; name what the value is of, such as billing-api::region")
+    return _line("key", key, _LONGEST_KEY)
+
+
+def _object(value: Any, key: str | None) -> str | None:
+    if value is None:
+        return None
+    _check_name("object", value)
+    if key is None:
+        raise ArgumentError("object is the value under a key; give the key too, or leave object out")
+    return _line("object", value, _LONGEST_OBJECT)
+
+
+def _line(name: str, value: str, longest: int) -> str:
+    stripped: str = _as_argument(kernel.nfc, value.strip())
+    if len(stripped) > longest:
+        raise ArgumentError(f"{name} has {len(stripped):,} characters and may have {longest:,}; shorten it")
+    if any(unicodedata.category(character) == "Cc" for character in stripped):
+        raise ArgumentError(f"{name} holds a control character, such as a line break; give it in one line")
+    return stripped
+
+
+def _ids(record_ids: Any) -> tuple[str, ...]:
+    ids: tuple[str, ...] = _as_argument(check_text_list, record_ids, "derived_from")
+    for at, record_id in enumerate(ids):
+        if not is_record_id(record_id):
+            raise ArgumentError(f"derived_from[{at}] is no record id: 'mem:' and 32 lower-case hex digits")
+    return tuple(dict.fromkeys(ids))
 
 
 def _check_name(name: str, value: object) -> None:

@@ -7,14 +7,13 @@ into one, and came from somebody else, is made anew, for its content would other
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from .fields import CONSOLIDATION
 from .lifecycle import partner_of, reopen_alone
-from .lineage import at_free_id, carries, same_source
+from .lineage import at_free_id, carries, drawn_from, same_source
 from .pipeline.consolidate.operators import ConsolidationConfig
 from .pipeline.consolidate.promotion import promoted
 from .records import MemoryRecord, RecordState, RecordType
@@ -54,7 +53,7 @@ def plan_erasure(
     """
     asked = tuple(dict.fromkeys(record_ids))
     matched = _folded_with(newest, asked) if cascade else asked
-    reached = _drawn_from(newest, matched) if cascade else asked
+    reached = drawn_from(newest, matched) if cascade else asked
     erased = tuple(record_id for record_id in reached if not newest[record_id].redacted)
     gone = frozenset(reached)
     spared = frozenset(matched)
@@ -90,22 +89,6 @@ def _folded_with(newest: Mapping[str, MemoryRecord], asked: Iterable[str]) -> tu
                 matched[part_id] = None
                 waiting.append(part_id)
     return tuple(matched)
-
-
-def _drawn_from(newest: Mapping[str, MemoryRecord], matched: Iterable[str]) -> tuple[str, ...]:
-    """``matched`` and every record whose evidence leads there, however far."""
-    drawn: defaultdict[str, list[str]] = defaultdict(list)
-    for record in newest.values():
-        for source_id in record.evidence:
-            drawn[source_id].append(record.id)
-    reached = dict.fromkeys(matched)
-    waiting = list(reached)
-    while waiting:
-        for record_id in sorted(drawn[waiting.pop()]):
-            if record_id not in reached:
-                reached[record_id] = None
-                waiting.append(record_id)
-    return tuple(reached)
 
 
 def _reopen(newest: Mapping[str, MemoryRecord], gone: frozenset[str], now: datetime) -> Iterable[MemoryRecord]:

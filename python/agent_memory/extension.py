@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from typing import Any, Final
 
+from .clock import time_from_wire, time_to_wire, truncate
 from .errors import RecordError, RecordTypeError, RecordValueError
 from .frozen import EMPTY_DICT, freeze, thaw
 from .wire import (
@@ -19,6 +21,7 @@ from .wire import (
     check_flag,
     check_mapping,
     check_optional_text,
+    check_reason,
     check_text_list,
     is_record_id,
     unknown_members,
@@ -34,6 +37,7 @@ __all__ = [
     "ConsolidationScope",
     "Extension",
     "ExtensionMembers",
+    "Outcome",
     "Scope",
     "Standing",
 ]
@@ -152,6 +156,43 @@ class Standing:
         return cls(members["good"], members["bad"])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Who last moved a record's standing, when and why.  What state the record is in has a reason of its own.
+
+    Attributes:
+        at: when, aware, whole milliseconds.
+        reason: why: text of more than white space.
+        by: who: a name or an agent address; None when that is not known.
+
+    Raises:
+        RecordError: anything else.
+    """
+
+    at: datetime
+    reason: str
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", truncate(self.at, "outcome.at"))
+        check_reason(self.reason, "outcome.reason", RecordValueError)
+        check_optional_text(self.by, "outcome.by")
+
+    def to_wire(self) -> dict[str, Any]:
+        by = {} if self.by is None else {"by": self.by}
+        return {"at": time_to_wire(self.at), **by, "reason": self.reason}
+
+    @classmethod
+    def from_wire(cls, data: object) -> Outcome:
+        members = check_mapping(data, "agent_memory.outcome")
+        if not {"at", "reason"} <= members.keys() <= {"at", "by", "reason"}:
+            raise RecordError("agent_memory.outcome must hold 'at' and 'reason', and may hold 'by'")
+        if "by" in members and members["by"] is None:
+            raise RecordTypeError("agent_memory.outcome.by must be text; leave it out when it is not known")
+        at = time_from_wire(members["at"], "agent_memory.outcome.at")
+        return cls(at=at, reason=members["reason"], by=members.get("by"))
+
+
 UNSCOPED: Final = Scope()
 
 
@@ -165,9 +206,11 @@ class Extension:
         value: importance, 1 to 1,000,000, four decimals.
         scope: whose memory it is.
         standing: outcomes credited to it, or None.
+        outcome: the last of them, or None; only with a standing.
         author: who said it: a name, ``user``, ``assistant``.
         supersedes_also: further records this one replaces besides ``supersedes``; sorted, without repeats.
         declared: some of its evidence was given by the caller, not found by the engine.
+        typed: the caller said of what type it is, so its words say nothing about how fast it fades.
         extra: unknown members, carried along and signed.
 
     Raises:
@@ -179,9 +222,11 @@ class Extension:
     value: float = 1.0
     scope: Scope = UNSCOPED
     standing: Standing | None = None
+    outcome: Outcome | None = None
     author: str | None = None
     supersedes_also: tuple[str, ...] = ()
     declared: bool = False
+    typed: bool = False
     extra: Mapping[str, Any] = EMPTY_DICT
 
     def __post_init__(self) -> None:
@@ -192,12 +237,18 @@ class Extension:
             raise RecordTypeError(f"scope must be a Scope, not {type(self.scope).__name__}")
         if self.standing is not None and not isinstance(self.standing, Standing):
             raise RecordTypeError(f"standing must be a Standing or None, not {type(self.standing).__name__}")
+        if self.outcome is not None:
+            if not isinstance(self.outcome, Outcome):
+                raise RecordTypeError(f"outcome must be an Outcome or None, not {type(self.outcome).__name__}")
+            if self.standing is None:
+                raise RecordError("outcome is set without a standing; it says who moved that, and why")
         also = check_text_list(self.supersedes_also, "supersedes_also")
         for record_id in also:
             if not is_record_id(record_id):
                 raise RecordError("supersedes_also must hold record ids: 'mem:' and 32 lower-case hex digits")
         object.__setattr__(self, "supersedes_also", tuple(sorted(set(also))))
         check_flag(self.declared, "declared")
+        check_flag(self.typed, "typed")
         _freeze_extra(self, MEMBERS, EXTENSION_FIELD)
 
     def __bool__(self) -> bool:
@@ -220,12 +271,16 @@ class Extension:
             wire["scope"] = self.scope.to_wire()
         if self.standing is not None:
             wire["standing"] = self.standing.to_wire()
+        if self.outcome is not None:
+            wire["outcome"] = self.outcome.to_wire()
         if self.author is not None:
             wire["author"] = self.author
         if self.supersedes_also:
             wire["supersedes_also"] = list(self.supersedes_also)
         if self.declared:
             wire["declared"] = True
+        if self.typed:
+            wire["typed"] = True
         wire.update(thaw(self.extra))
         return wire
 
@@ -249,8 +304,11 @@ class Extension:
             known["scope"] = Scope.from_wire(known["scope"])
         if "standing" in known:
             known["standing"] = Standing.from_wire(known["standing"])
-        if not check_flag(known.get("declared", True), "agent_memory.declared"):
-            raise RecordError("agent_memory.declared must be true; leave it out otherwise")
+        if "outcome" in known:
+            known["outcome"] = Outcome.from_wire(known["outcome"])
+        for flag in ("declared", "typed"):
+            if not check_flag(known.get(flag, True), f"agent_memory.{flag}"):
+                raise RecordError(f"agent_memory.{flag} must be true; leave it out otherwise")
         also = known.get("supersedes_also")
         if also is not None and not isinstance(also, list | tuple):
             raise RecordTypeError(f"agent_memory.supersedes_also must be a list of ids, not {type(also).__name__}")
@@ -301,8 +359,16 @@ class ExtensionMembers:
         return self.extension.supersedes_also
 
     @property
+    def outcome(self) -> Outcome | None:
+        return self.extension.outcome
+
+    @property
     def declared(self) -> bool:
         return self.extension.declared
+
+    @property
+    def typed(self) -> bool:
+        return self.extension.typed
 
 
 NO_EXTENSION: Final = Extension()

@@ -5,7 +5,8 @@ Pure functions over records.  By them consolidation knows what may stand for wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 
 from .clock import MILLISECOND
@@ -13,7 +14,7 @@ from .fields import CONSOLIDATION
 from .records import MemoryRecord, RecordType
 from .text import analyse, same_statement
 
-__all__ = ["at_free_id", "carries", "event_day", "is_merge", "reborn", "same_source"]
+__all__ = ["at_free_id", "carries", "drawn_from", "event_day", "is_from", "is_merge", "reborn", "same_source"]
 
 
 def is_merge(record: MemoryRecord) -> bool:
@@ -35,6 +36,29 @@ def same_source(a: MemoryRecord, b: MemoryRecord) -> bool:
     if CONSOLIDATION in (a.provenance.kind, b.provenance.kind):
         return False
     return (a.provenance.ref, a.scope.user_id) == (b.provenance.ref, b.scope.user_id)
+
+
+def is_from(record: MemoryRecord, source: str) -> bool:
+    """Whether a record's source is ``source`` or lies below it: ``crm/alice/notes`` below ``crm/alice``, and
+    ``crm/alicea`` not."""
+    ref = record.provenance.ref
+    return ref is not None and (ref == source or ref.startswith(source if source.endswith("/") else source + "/"))
+
+
+def drawn_from(newest: Mapping[str, MemoryRecord], record_ids: Iterable[str]) -> tuple[str, ...]:
+    """``record_ids`` and every record whose evidence leads there, however far and in whatever scope."""
+    drawn: defaultdict[str, list[str]] = defaultdict(list)
+    for record in newest.values():
+        for source_id in record.evidence:
+            drawn[source_id].append(record.id)
+    reached = dict.fromkeys(record_ids)
+    waiting = list(reached)
+    while waiting:
+        for record_id in sorted(drawn[waiting.pop()]):
+            if record_id not in reached:
+                reached[record_id] = None
+                waiting.append(record_id)
+    return tuple(reached)
 
 
 def event_day(record: MemoryRecord) -> date | None:

@@ -8,8 +8,8 @@ retired, a dispute has both its sides or none, a key has one standing record or 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from .extension import ConsolidationScope
@@ -22,6 +22,7 @@ from .lifecycle import (
     supersede,
 )
 from .memory_file import MemoryFile
+from .pinned import EVERYTHING, Pinned
 from .records import MemoryRecord, RecordState
 
 __all__ = ["LoadPlan", "LoadReport", "plan_load"]
@@ -39,6 +40,7 @@ class LoadReport:
         collisions: skipped ids whose record here has another scope or key than the one in the file.
         changed: (id, what) for every record that got a further version so that the memory is in a legal state.
         ignored: (id, what) for every link that was not followed, because it leads into another scope.
+        outside: how many records of the file were left out, because the memory is pinned to another scope than theirs.
     """
 
     loaded: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class LoadReport:
     collisions: tuple[str, ...] = ()
     changed: tuple[tuple[str, str], ...] = ()
     ignored: tuple[tuple[str, str], ...] = ()
+    outside: int = 0
 
 
 @dataclass(slots=True)
@@ -57,20 +60,35 @@ class LoadPlan:
     report: LoadReport = LoadReport()
 
 
-def plan_load(here: Mapping[str, MemoryRecord], file: MemoryFile, *, now: datetime) -> LoadPlan:
-    """Plan taking ``file`` into a memory whose newest versions are ``here``; nothing is written."""
-    return _Loading(here, file, now).plan()
+def plan_load(
+    here: Mapping[str, MemoryRecord], file: MemoryFile, *, now: datetime, pinned: Pinned = EVERYTHING
+) -> LoadPlan:
+    """Plan taking ``file`` into a memory whose newest versions are ``here``; nothing is written.
+
+    Of the file, a memory pinned to a scope takes the records of that scope alone.
+    """
+
+    def found(record_ids: Iterable[str]) -> dict[str, MemoryRecord]:
+        return {record_id: here[record_id] for record_id in record_ids if record_id in here}
+
+    taken = [
+        record
+        for record in file.records
+        if pinned.takes(record.scope) and all(pinned.sees(held, found) for held in found([record.id]).values())
+    ]
+    plan = _Loading(here, taken, now).plan()
+    plan.report = replace(plan.report, outside=len(file.records) - len(taken))
+    return plan
 
 
 class _Loading:
-    def __init__(self, here: Mapping[str, MemoryRecord], file: MemoryFile, now: datetime) -> None:
+    def __init__(self, here: Mapping[str, MemoryRecord], records: Iterable[MemoryRecord], now: datetime) -> None:
         self._now = now
         self._here = here
         self._newest = dict(here)
-        self._births = sorted(
-            (record for record in file.records if record.id not in here), key=lambda record: record.id
-        )
-        self._skipped = sorted((record for record in file.records if record.id in here), key=lambda record: record.id)
+        ordered = sorted(records, key=lambda record: record.id)
+        self._births = [record for record in ordered if record.id not in here]
+        self._skipped = [record for record in ordered if record.id in here]
         self._newest.update((record.id, record) for record in self._births)
         self._moves: list[MemoryRecord] = []
         self._changed: list[tuple[str, str]] = []
@@ -169,7 +187,12 @@ class _Loading:
         if born.transition is None or partner_of(born, self._newest.get) is not None:
             return
         other = self._newest.get(born.transition.other(born.id))
-        if other is not None and other.state is RecordState.ACTIVE and born.id not in other.replaces:
+        if (
+            other is not None
+            and other.state is RecordState.ACTIVE
+            and other.scope.consolidation == born.scope.consolidation
+            and born.id not in other.replaces
+        ):
             joined = join_dispute(other, born.transition, now=self._now)
             self._move(joined, f"disputed: {born.id} was loaded in dispute with it")
             return

@@ -1,57 +1,46 @@
 """The porcelain: an agent's memory in two calls, ``remember`` and ``recall``, and the few that tend it.
 
 ``Memory`` orchestrates and decides nothing: what a record is, how it may change, what merges, what is found, is decided
-by the modules below it, and the same for whoever calls them.  It owns the store, the search indexes and the touch
-counts, holds one lock over them, and writes through one door.
+by the modules below it, and the same for whoever calls them.  It writes through one door.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from . import signing, stores
+from . import standing
 from .clock import now_utc
-from .door import Door
+from .corrections.story import History, named
+from .counts import counted
 from .entry import Entry
-from .erasure import plan_erasure
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
-from .fields import RESERVED_KINDS
-from .identity import open_identity
-from .intake import Intake, RememberResult
+from .intake import RememberResult
 from .loading import LoadReport, plan_load
 from .memory_file import MemoryFile
+from .opened import Opened
+from .pinned import scope_field
 from .pipeline import (
-    ConsolidationConfig,
-    ConsolidationOperators,
     ConsolidationReport,
-    DecayConfig,
     DecayReport,
-    VerbatimExtractor,
     decay,
     resolve,
 )
-from .places import as_path, make_sidecar_folder, remove_foreign_index, sidecar_folder
-from .ports import Operator, RecordStore, SearchIndex
+from .places import as_path, remove_foreign_index
 from .recall_result import RecallResult
-from .recalling import Asked, Recalling
-from .records import MemoryRecord, Provenance, RecordState, RecordType
-from .search.lexical import SNAPSHOT, LexicalIndex
+from .recalling import Asked
+from .records import MemoryRecord, RecordState, RecordType
+from .redaction import redact_record
 from .similar import SimilarPairs, similar_pairs
-from .touches import Touches
-from .transfer import read_memory_file, write_memory_file
-from .upkeep import Upkeep
+from .standing import SlashReport
+from .transfer import export_records, read_memory_file
 from .wire import check_reason
 
 if TYPE_CHECKING:
-    from fg_agent_id import KeyPair
+    pass
 
 __all__ = ["Memory", "RememberResult"]
 
@@ -59,113 +48,12 @@ _BATCH: Final = 256
 """Items of ``remember_many`` in one transaction."""
 
 
-class Memory:
+class Memory(Opened):
     """An agent's memory.
 
-    Args:
-        path: a directory, a ``.db``/``.sqlite`` file, or None for a memory that is gone when the process ends.  What
-            exists there decides; else the suffix does.
-        store: a store to use instead of ``path``; then nothing is made on disk.
-        indexes: search indexes to use instead of the default one; they hear of what is written from now on, and
-            whoever gives them has filled them with what was there.
-        extractor: turns text into proposed records; by default the text becomes one record, word for
-            word but for white space around it.
-        operators: what consolidation proposes with; the default has no resolver, so a dispute stays open until
-            :meth:`resolve`.
-        consolidation_config, decay_config: see there.
-        identity: a ``fg_agent_id.KeyPair``, or the path of a keyfile, made on first use; new records are then signed.
-        source_kind: ``provenance.kind`` of what is remembered.
-        auto_consolidate: whether ``remember`` consolidates after every ``auto_consolidate_every`` (1 or more) records
-            it accepted.
-
-    Usable from several threads.  Close it, or use it as a context manager, so that touch counts are written.
-
-    Raises:
-        StoreError: ``path`` is no memory, or cannot be read or made.
-        ArgumentError: an argument outside its range.
+    Usable from several threads.  Close it, or use it as a context manager, so that touch counts are written.  What it
+    is opened with is told at :meth:`__init__`.
     """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str] | None = "./memory",
-        *,
-        store: RecordStore | None = None,
-        indexes: Sequence[SearchIndex] | None = None,
-        extractor: Operator | None = None,
-        operators: ConsolidationOperators | None = None,
-        consolidation_config: ConsolidationConfig | None = None,
-        decay_config: DecayConfig | None = None,
-        identity: KeyPair | str | os.PathLike[str] | None = None,
-        source_kind: str = "conversation",
-        auto_consolidate: bool = True,
-        auto_consolidate_every: int = 4,
-    ) -> None:
-        if isinstance(auto_consolidate_every, bool) or not isinstance(auto_consolidate_every, int):
-            raise ArgumentTypeError("auto_consolidate_every must be a whole number")
-        if auto_consolidate_every < 1:
-            raise ArgumentError("auto_consolidate_every must be 1 or more; use auto_consolidate=False to turn it off")
-        for name, given, kind in (
-            ("store", store, RecordStore),
-            ("extractor", extractor, Operator),
-            ("operators", operators, ConsolidationOperators),
-            ("consolidation_config", consolidation_config, ConsolidationConfig),
-            ("decay_config", decay_config, DecayConfig),
-            *((f"indexes[{position}]", index, SearchIndex) for position, index in enumerate(indexes or ())),
-        ):
-            if given is not None and not isinstance(given, kind):
-                raise ArgumentTypeError(f"{name} must be a {kind.__name__} or None, not {type(given).__name__}")
-        if source_kind in RESERVED_KINDS:
-            raise ArgumentError(f"source_kind must not be {source_kind!r}: only the memory itself makes such records")
-        self._lock = threading.RLock()
-        self._process = os.getpid()
-        self._path = None if store is not None or path is None else as_path(path)
-        self._keys = open_identity(identity)
-        self._agent = None if self._keys is None else signing.address_of(self._keys)
-        Provenance(kind=source_kind)  # refuses a kind that no record could have
-        self._config = consolidation_config or ConsolidationConfig()
-        self._decay_config = decay_config or DecayConfig()
-        self._consolidate_every = auto_consolidate_every if auto_consolidate else None
-        self._accepted_since_pass = 0
-        self._closed = False
-
-        self._store = stores.open_store(self._path) if store is None else store
-        sidecars = None if self._path is None else sidecar_folder(self._path)
-        from .catalogue import open_catalogue  # brings SQLite in, which importing the package does not
-
-        if sidecars is not None and not make_sidecar_folder(sidecars):
-            sidecars = None  # a memory that cannot be written is read all the same
-        self._touches = Touches(None if sidecars is None else sidecars / "salience.json")
-        self._catalogue = open_catalogue(sidecars, self._store)
-        finder: LexicalIndex | None = None
-        if indexes is None:
-            finder = LexicalIndex(self._store, None if sidecars is None else sidecars / SNAPSHOT)
-        self._indexes: tuple[SearchIndex, ...] = tuple(indexes or ())
-        self._door = Door(
-            self._store,
-            keys=self._keys,
-            address=self._agent,
-            catalogue=self._catalogue,
-            finder=finder,
-            indexes=self._indexes,
-        )
-        self._recalling = Recalling(
-            store=self._store, door=self._door, touches=self._touches, finder=finder, indexes=self._indexes
-        )
-        self._own_indexes = (*self._indexes, self._catalogue) if finder is None else (finder, self._catalogue)
-        self._upkeep = Upkeep(
-            door=self._door,
-            store=self._store,
-            operators=operators or ConsolidationOperators.without_resolver(self._config),
-            config=self._config,
-            folder=sidecars,
-        )
-        self._intake = Intake(
-            door=self._door,
-            touches=self._touches,
-            extractor=extractor or VerbatimExtractor(),
-            source_kind=source_kind,
-            agent=self._agent,
-        )
 
     # ------------------------------------------------------------------ remember
 
@@ -182,11 +70,18 @@ class Memory:
         user_id: str | None = None,
         agent_id: str | None = None,
         session_id: str | None = None,
+        key: str | None = None,
+        object: str | None = None,
+        reaffirm: bool = False,
+        derived_from: Iterable[str] | None = None,
     ) -> RememberResult:
         """Remember a text.  The arguments are those of :class:`agent_memory.entry.Entry`.
 
         A text that a live record says already (same scope, type and source) reinforces that record: it is touched, and
-        gets a new version only when a tag or a greater value comes with the repetition.
+        gets a new version only when a tag, evidence or a greater value comes with the repetition.
+
+        With a ``key`` a new value corrects the one that stood, and a value that was corrected does not come back by
+        being said again: the result is then ``blocked`` and its ``note`` says what to do (spec/corrections.md).
 
         Raises:
             ArgumentError: an argument is not what it may be (also a ValueError or TypeError); nothing is written.
@@ -205,6 +100,10 @@ class Memory:
             user_id=user_id,
             agent_id=agent_id,
             session_id=session_id,
+            key=key,
+            object=object,
+            reaffirm=reaffirm,
+            derived_from=derived_from,
         )
         with self._open():
             return self._consolidate_if_due(self._take_in(entry))
@@ -271,6 +170,59 @@ class Memory:
     def _count_accepted(self, count: int) -> None:
         self._accepted_since_pass += count
 
+    def revert(
+        self,
+        key: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+    ) -> RememberResult:
+        """Let the previous value of a key stand again, as a new record derived from the old one.
+
+        Raises:
+            ArgumentError: ``key`` is no key, or a scope that contradicts what the memory is pinned to.
+            RecordError: there is no previous value, or it has been redacted.
+            StoreError: the store failed; nothing was written.
+        """
+        place = self._pinned.stamp(user_id=user_id, agent_id=agent_id, session_id=session_id)
+        name, _ = named(None, key=key)
+        with self._open(), self._door.transaction():
+            return self._corrections.revert(name or "", place, now=now_utc(), kind=self._source_kind, agent=self._agent)
+
+    def retire(
+        self,
+        subject: str | None = None,
+        reason: str = "",
+        *,
+        key: str | None = None,
+        record_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> RememberResult:
+        """Archive what stands under a key, or one record: it is out of recall, and kept.
+
+        What stood under a key does not come back by being said again, only with ``reaffirm=True`` or by
+        :meth:`revert`.
+
+        Args:
+            subject: a key, or the id of a record; or give it as ``key`` or ``record_id``.
+            reason: why; kept with the record.
+
+        Raises:
+            ArgumentError: no reason, not one subject, or a scope that contradicts what the memory is pinned to.
+            RecordError: nothing stands under the key, or the record is archived already.
+            StoreError: an unknown id, or the store failed; nothing was written.
+        """
+        check_reason(reason, "retiring", ArgumentError)
+        name, wanted = named(subject, key=key, record_id=record_id)
+        place = self._pinned.stamp(user_id=user_id, agent_id=agent_id)
+        with self._open(), self._door.transaction():
+            if name is not None:
+                return self._corrections.retire_key(name, place.consolidation, reason=reason, now=now_utc())
+            record = self._view.get(wanted or "")
+            return self._corrections.retire_record(record, reason=reason, now=now_utc())
+
     # ------------------------------------------------------------------ recall and reading
 
     def recall(
@@ -286,6 +238,9 @@ class Memory:
         min_score: float = 0.0,
         limit: int | None = None,
         as_of: datetime | str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
     ) -> RecallResult:
         """Find what is relevant to ``query``, whole records within ``budget_tokens`` (about 4 characters a token).
 
@@ -300,9 +255,11 @@ class Memory:
             limit: most records returned.
             as_of: a moment, as an aware datetime or ISO 8601 text: what would have been found then, in the versions of
                 then.  What was erased since is gone, and counted.  Takes a pass over the memory, and touches nothing.
+            user_id, agent_id, session_id: narrow it to what is theirs or everybody's.
 
         Raises:
-            ArgumentError: an argument of the wrong type (also a TypeError) or out of range (also a ValueError).
+            ArgumentError: an argument of the wrong type (also a TypeError) or out of range (also a ValueError), or a
+                field that contradicts what the memory is pinned to, or is required and left out.
             StoreError: the store failed.
         """
         asked = Asked.read(
@@ -316,48 +273,70 @@ class Memory:
             min_score=min_score,
             limit=limit,
             as_of=as_of,
+            scope=self._pinned.asked(user_id=user_id, agent_id=agent_id, session_id=session_id),
         )
         self._check_open()
         return self._recalling.recall(asked)
 
     def get(self, record_id: str) -> MemoryRecord:
-        """The newest version of a record.  Raises StoreError for an unknown or malformed id."""
-        self._check_open()
-        return self._store.get(record_id)
+        """The newest version of a record.
 
-    def history(self, record_id: str) -> tuple[MemoryRecord, ...]:
-        """Every version of a record, oldest first.  Raises as :meth:`get`."""
-        self._check_open()
-        return self._store.history(record_id)
+        Raises:
+            StoreError: an unknown or malformed id; one outside what the memory is pinned to is unknown.
+            ArgumentError: a required field of the scope is not pinned.
+        """
+        return self._readable().get(record_id)
+
+    def history(
+        self,
+        subject: str | None = None,
+        *,
+        key: str | None = None,
+        record_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> History:
+        """Every version of a record, or of all that was ever said under a key, in the order they were written.
+
+        Args:
+            subject: a key, or the id of a record; or give it as ``key`` or ``record_id``.
+            user_id, agent_id: for a key: narrow it to what is theirs or everybody's.
+
+        Raises:
+            ArgumentError: not one subject, or a scope that contradicts what the memory is pinned to.
+            StoreError: an unknown or malformed id.
+        """
+        name, wanted = named(subject, key=key, record_id=record_id)
+        if name is None:
+            return History(self._readable().history(wanted or ""))
+        asked = self._pinned.asked(user_id=user_id, agent_id=agent_id)
+        with self._open():
+            self._door.refresh()
+            return self._corrections.history(name, asked)
 
     def list(
         self, *, state: RecordState | None = None, type: RecordType | None = None, tag: str | None = None
     ) -> tuple[MemoryRecord, ...]:
         """The newest version of every record that passes all given filters."""
-        self._check_open()
-        return self._store.list(state=state, type=type, tag=tag)
+        return self._readable().list(state=state, type=type, tag=tag)
 
     def status(self) -> dict[str, Any]:
-        """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path`` and ``agent``.
+        """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path``, ``agent``, ``scope``.
 
         ``damaged`` counts the files or rows that cannot be read or do not belong, which nothing else shows;
         ``erasure_pending`` is True while another process's reader keeps redacted bytes in a log.
         """
         with self._open():
-            records = self._store.list()
-            damaged = len(self._damaged())
-            pending = any(getattr(place, "erasure_pending", False) for place in (self._store, self._catalogue))
-        disputes = {frozenset(record.transition.sides) for record in records if record.transition is not None}
-        return {
-            "records": len(records),
-            "by_state": dict(sorted(Counter(record.state.value for record in records).items())),
-            "by_type": dict(sorted(Counter(record.type.value for record in records).items())),
-            "open_contradictions": len(disputes),
-            "damaged": damaged,
-            "erasure_pending": pending,
-            "path": None if self._path is None else str(self._path),
-            "agent": self._agent,
-        }
+            return {
+                **counted(self._readable().list()),
+                "damaged": len(self._damaged()),
+                "erasure_pending": any(
+                    getattr(place, "erasure_pending", False) for place in (self._store, self._catalogue)
+                ),
+                "path": None if self._path is None else str(self._path),
+                "agent": self._agent,
+                "scope": self.scope,
+            }
 
     # ------------------------------------------------------------------ tending
 
@@ -405,8 +384,7 @@ class Memory:
 
         As :func:`agent_memory.similar.similar_pairs`, which see for the arguments and what is raised.
         """
-        self._check_open()
-        return similar_pairs(self._store, threshold=threshold, limit=limit, progress=progress)
+        return similar_pairs(self._readable(), threshold=threshold, limit=limit, progress=progress)
 
     def _consolidate_if_due(self, result: RememberResult) -> RememberResult:
         if self._consolidate_every is None or self._accepted_since_pass < self._consolidate_every:
@@ -419,7 +397,7 @@ class Memory:
     def decay(self) -> DecayReport:
         """Archive what has not been used for long; report what is protected.  Nothing is deleted."""
         with self._open():
-            return decay(self._door, scores=self._touches.scores(), config=self._decay_config)
+            return decay(self._door, scores=self._touches.scores(), config=self._decay_config, only=self._within)
 
     def resolve(self, record_id: str, winner_id: str, reason: str) -> None:
         """Settle a dispute: ``record_id`` lost, ``winner_id`` holds; the loser stays as history with the reason.
@@ -432,11 +410,46 @@ class Memory:
         check_reason(reason, "a resolution", ArgumentError)
         if record_id == winner_id:
             raise RecordError("loser and winner are the same record; name both sides of the dispute")
-        with self._open():
+        with self._open(), self._door.transaction():
+            view = self._readable()
+            view.get(record_id), view.get(winner_id)
             try:
                 resolve(self._door, winner_id=winner_id, loser_id=record_id, reason=reason)
             except LifecycleError as error:
                 raise RecordError(f"there is no such dispute to resolve: {error}") from None
+
+    def credit(
+        self, record_id: str, good: bool = True, weight: int = 1, *, reason: str | None = None, by: str | None = None
+    ) -> MemoryRecord:
+        """Credit an outcome to a record: what was recalled served well, or badly.  Recall weighs it from then on.
+
+        As :func:`agent_memory.standing.credit`, which see for what is raised; ``by`` is the memory's agent by default.
+        """
+        with self._open():
+            self._pinned.check_required()
+            return standing.credit(
+                self._door,
+                record_id,
+                good=good,
+                weight=weight,
+                reason=reason,
+                by=self._agent if by is None else by,
+                now=now_utc(),
+                within=self._within,
+            )
+
+    def slash(self, source: str, reason: str, *, by: str | None = None) -> SlashReport:
+        """Forfeit the standing of all that came from a source or from below it, and of all that was drawn from it.
+
+        As :func:`agent_memory.standing.slash`, which see; ``by`` is the memory's agent by default.
+        """
+        name = scope_field("source", source)
+        if name is None:
+            raise ArgumentError("source is missing; name who or what is to lose its standing")
+        with self._open():
+            self._pinned.check_required()
+            who = self._agent if by is None else by
+            return standing.slash(self._door, name, reason, by=who, now=now_utc(), within=self._within)
 
     def redact(self, record_id: str, reason: str, *, cascade: bool = True) -> MemoryRecord:
         """Destroy what a record says, in every version of it, and with ``cascade`` in everything drawn from it.
@@ -450,39 +463,27 @@ class Memory:
         """
         check_reason(reason, "a redaction", ArgumentError)
         with self._open():
-            redact = getattr(self._store, "redact", None)
-            if not callable(redact):
-                raise StoreError(f"{type(self._store).__name__} cannot redact; it offers no redact()")
+            self._pinned.check_required()
             if self._path is not None:
                 remove_foreign_index(self._path)
-            with self._door.transaction():
-                newest = {record.id: record for record in (*self._store.list(), self._store.get(record_id))}
-                plan = plan_erasure(
-                    newest,
-                    [record_id],
-                    cascade=cascade,
-                    now=now_utc(),
-                    promotion_threshold=self._config.promotion_threshold,
-                )
-                if not plan.erased:  # done before; what was left to do after that is done again
-                    self._touches.forget(plan.reached)
-                # What is carried on goes first and what was asked for last: should a store without transactions fail on
-                # the way, nothing is lost, and asking again finishes.
-                self._door.put_many((*plan.reopened, *plan.recreated))
-                self._door.redact(lambda erased: redact(erased, reason), plan.erased[::-1] or (record_id,))
-            try:
-                self._touches.forget(plan.reached)
-            except StoreError as error:
-                raise StoreError(
-                    f"{record_id} is redacted, but how often it was recalled is still noted; redact it again to remove "
-                    f"that: {error}"
-                ) from error
-            return self._store.get(record_id)
+            return redact_record(
+                record_id,
+                reason,
+                door=self._door,
+                store=self._store,
+                touches=self._touches,
+                may_erase=self._within,
+                cascade=cascade,
+                promotion_threshold=self._config.promotion_threshold,
+                now=now_utc(),
+            )
 
     # ------------------------------------------------------------------ portability
 
     def export(self, path: str | os.PathLike[str], *, partial: bool = False) -> MemoryFile:
         """Write the newest version of every record to one canonical JSON file, signed when there is an identity.
+
+        Of a pinned memory, the records it may see.
 
         Args:
             path: where to; what stands there is replaced.
@@ -501,12 +502,8 @@ class Memory:
                     f"{len(damaged)} files or rows of this memory cannot be read, so an export would lack records; "
                     "run `agent-memory doctor`, or export with partial=True"
                 )
-            records = sorted(self._store.list(), key=lambda record: (record.created_at, record.id))
-        file = MemoryFile.create(records, agent=self._agent)
-        if self._keys is not None:
-            file = file.sign(self._keys)
-        write_memory_file(path, file)
-        return file
+            records = self._readable().list()
+        return export_records(path, records, keys=self._keys, agent=self._agent)
 
     @classmethod
     def load(
@@ -553,70 +550,7 @@ class Memory:
     def _take_file(self, file: MemoryFile) -> LoadReport:
         with self._open(), self._door.transaction():
             here = {record.id: record for record in self._store.list()}
-            plan = plan_load(here, file, now=now_utc())
+            plan = plan_load(here, file, now=now_utc(), pinned=self._pinned)
             self._door.put_as_is(plan.births)
             self._door.put_many(plan.moves)
         return plan.report
-
-    # ------------------------------------------------------------------ the memory itself
-
-    @property
-    def store(self) -> RecordStore:
-        """The store this memory writes to.  Versions put there directly bypass its indexes and signatures."""
-        return self._store
-
-    @property
-    def agent(self) -> str | None:
-        """The agent address this memory signs with, or None."""
-        return self._agent
-
-    def close(self) -> None:
-        """Write what is held back and release the store and the indexes.  Closing twice is allowed.
-
-        In a forked child it does nothing: what is held back is the parent's to write.
-        """
-        if self._is_forked:
-            return
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            try:
-                self._upkeep.close()
-                self._touches.close()
-            finally:
-                for index in self._own_indexes:
-                    index.close()
-                self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _damaged(self) -> tuple[tuple[str, str], ...]:
-        """What the store cannot read, as (where, what)."""
-        damaged: Callable[[], tuple[tuple[str, str], ...]] = getattr(self._store, "damaged", tuple)
-        return damaged()
-
-    @property
-    def _is_forked(self) -> bool:
-        """Whether the process that opened the files of this memory is another, of which this one is a forked child."""
-        return self._path is not None and self._process != os.getpid()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreError("this memory is closed; open it again with Memory(path)")
-        if self._is_forked:
-            raise StoreError("this memory was opened before this process was forked; open it again here")
-
-    @contextmanager
-    def _open(self) -> Iterator[None]:
-        """The lock over all that writes, for a memory that is not closed.  What only reads takes none."""
-        self._check_open()  # a lock that was held when this process was forked is never given back here
-        with self._lock:
-            self._check_open()
-            yield

@@ -112,6 +112,7 @@ class Recalling:
 
     Args:
         store: has the records.
+        view: what the memory may see of them.
         door: keeps the indexes in step.
         touches: how often records were used, and where that is counted.
         finder: the native index of the store, or None when the memory was given ``indexes``.
@@ -122,12 +123,14 @@ class Recalling:
         self,
         *,
         store: RecordStore,
+        view: RecordStore,
         door: Door,
         touches: Touches,
         finder: LexicalIndex | None,
         indexes: Sequence[SearchIndex],
     ) -> None:
         self._store = store
+        self._view = view
         self._door = door
         self._touches = touches
         self._finder = finder
@@ -179,7 +182,7 @@ class Recalling:
 
     def _as_of(self, asked: Asked, moment: datetime) -> RecallResult:
         """What would have been found then: every record in the version it had; what was erased since is gone."""
-        versions, erased = _versions(self._store, moment)
+        versions, erased = _versions(self._view, moment)
         then = InMemoryRecordStore()
         then.put_many(versions)
         index = LexicalIndex(then)

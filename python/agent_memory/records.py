@@ -64,7 +64,7 @@ class MemoryRecord(Fields, ExtensionMembers, FrozenValue):
         tags, flagged, flag_reason, signed_by, signature: as their names say.
         redacted, redaction_reason, birth_digest: set on a tombstone only.
         extension: the members of the ``agent_memory`` field, each also an attribute: ``key object value scope standing
-            author supersedes_also declared``.
+            outcome author supersedes_also declared typed``.
         extra: unknown wire fields, carried along and signed.
 
     Raises:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from . import kernel
 from .errors import RecordError
 from .memory_file import MemoryFile
 from .places import as_path
+from .records import MemoryRecord
 from .stores import durable
 from .wire import parse_json
 
-__all__ = ["read_memory_file", "write_memory_file"]
+if TYPE_CHECKING:
+    from fg_agent_id import KeyPair
+
+__all__ = ["export_records", "read_memory_file", "write_memory_file"]
+
+
+def export_records(
+    path: str | os.PathLike[str], records: Iterable[MemoryRecord], *, keys: KeyPair | None, agent: str | None
+) -> MemoryFile:
+    """Write records to a file at ``path``, oldest first, signed when there are keys.  Raises as its parts do."""
+    ordered = sorted(records, key=lambda record: (record.created_at, record.id))
+    file = MemoryFile.create(ordered, agent=agent)
+    if keys is not None:
+        file = file.sign(keys)
+    write_memory_file(path, file)
+    return file
 
 
 def write_memory_file(path: str | os.PathLike[str], file: MemoryFile) -> None:

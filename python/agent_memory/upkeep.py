@@ -17,6 +17,7 @@ from . import kernel
 from .clock import now_utc
 from .door import Door
 from .errors import RecordError
+from .pinned import EVERYTHING, Pinned
 from .pipeline.consolidate import read_columns, run_passes
 from .pipeline.consolidate.operators import ConsolidationConfig, ConsolidationOperators, candidates_of
 from .pipeline.consolidate.rehearsal import Rehearsal
@@ -76,6 +77,7 @@ class Upkeep:
         store: the store behind it.
         operators, config: as for ``consolidate``.
         folder: the memory's folder of sidecars, or None to keep the mark in memory only.
+        pinned: what the passes may look at.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Upkeep:
         operators: ConsolidationOperators,
         config: ConsolidationConfig,
         folder: Path | None,
+        pinned: Pinned = EVERYTHING,
     ) -> None:
         self._door = door
         self._store = store
@@ -94,7 +97,8 @@ class Upkeep:
         self._path = None if folder is None else folder / MARK
         self._columns: kernel.Columns | None = None
         self._seen: str | None = None
-        self._mark = self._read_mark(_rules(operators, config))
+        self._pinned = pinned
+        self._mark = self._read_mark(_rules(operators, config, pinned))
         self._unwritten = 0
 
     def run(
@@ -120,11 +124,15 @@ class Upkeep:
             else:
                 stack.enter_context(self._door.transaction())
             cursor, changed = self._catch_up(progress)
-            about = None if full or changed is None else set(changed)
             again = self._mark.again
-            looked_at = len(self._columns or ()) if about is None else len(about) + len(again)
             columns, self._columns = self._columns, None  # not to be used again if the passes fail
             assert columns is not None
+            about = None if full or changed is None else set(changed)
+            within = self._within(columns)
+            if within is not None:
+                everything = (record.id for record in self._store.list()) if about is None else about
+                about = set(filter(within, everything))
+            looked_at = len(columns) if about is None else len(about) + len(again)
             failed = set[frozenset[str]]()
             while len(reports) < _ROUNDS and (about is None or about or again):
                 outcome = run_passes(
@@ -136,6 +144,7 @@ class Upkeep:
                     progress=progress,
                     about=about,
                     again=again,
+                    within=within,
                 )
                 reports.append(outcome.report)
                 failed |= outcome.unanswered
@@ -146,6 +155,12 @@ class Upkeep:
         if not dry_run:
             self._advance(_Mark(self._mark.rules, cursor, frozenset(failed)), looked_at)
         return _joined(reports)
+
+    def _within(self, columns: kernel.Columns) -> Callable[[str], bool] | None:
+        """Whether the passes may look at a record; None when they may look at every one."""
+        if not self._pinned.isolates:
+            return None
+        return lambda record_id: record_id in columns and self._pinned.sees_scope(columns.scope_of(record_id))
 
     def close(self) -> None:
         """Write the mark, if that has not been done.  A failure is none: the mark can be lost."""
@@ -216,9 +231,11 @@ def _joined(reports: list[ConsolidationReport]) -> ConsolidationReport:
     )
 
 
-def _rules(operators: ConsolidationOperators, config: ConsolidationConfig) -> str:
-    """By what the passes judge, as text: another text means that everything is to be judged anew."""
+def _rules(operators: ConsolidationOperators, config: ConsolidationConfig, pinned: Pinned) -> str:
+    """By what the passes judge, and what, as text: another text means that everything is to be judged anew."""
     parts: list[Any] = [kernel.build_info()["boundary"], config]
+    if pinned.isolates:
+        parts.append(pinned.scope.consolidation)
     for operator in (operators.near_dup, operators.contradiction, operators.resolver):
         kind = type(operator)
         settings = getattr(operator, "__dict__", {}).items()

@@ -287,6 +287,8 @@ def status(settings: Settings) -> None:
     def lines() -> Iterator[str]:
         yield f"memory         {one_line(str(facts['path']))}"
         yield f"agent          {facts['agent'] or 'none; records are not signed'}"
+        if facts["scope"]:
+            yield f"scope          {', '.join(f'{name} {one_line(value)}' for name, value in facts['scope'].items())}"
         yield f"records        {facts['records']}"
         for name in ("by_state", "by_type"):
             counts = "  ".join(f"{key} {count}" for key, count in facts[name].items())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,18 +30,26 @@ _PAUSE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Stdout and stderr of one command.  With ``json`` stdout carries one JSON document and nothing else."""
+    """Stdout and stderr of one command.  With ``json`` stdout carries one JSON document and nothing else.
+
+    ``scope`` is what the command is pinned to, and told with its answer.
+    """
 
     json: bool = False
+    scope: Mapping[str, str] = field(default_factory=dict)
 
     def answer(self, facts: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:
         """Print the answer of a command: ``facts`` as JSON, or the ``lines`` for people."""
         if self.json:
             encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
-            click.echo(to_json(facts, ascii_only=not encoding.startswith("utf")))
+            told = {**facts, "scope": dict(self.scope)} if self.scope else facts
+            click.echo(to_json(told, ascii_only=not encoding.startswith("utf")))
             return
         for line in lines():
             click.echo(line)
+        if self.scope:
+            named = (f"{name.removesuffix('_id')} {value}" for name, value in self.scope.items())
+            self.note(f"scope: {', '.join(named)}")
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on stderr."""

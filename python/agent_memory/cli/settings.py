@@ -27,6 +27,12 @@ SOME_REFUSED: Final = 3
 FINDINGS: Final = 6
 """Exit code: the doctor found something wrong."""
 
+_PINS: Final = (
+    ("project", "NAME", "Stay within this project: what is written belongs to it, and no other's is seen."),
+    ("user", "ID", "Stay within what is this user's, or everybody's."),
+    ("agent", "ID", "Stay within what is this agent's, or everybody's."),
+    ("session", "ID", "Stamp what is written with this conversation."),
+)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -38,10 +44,20 @@ class Settings:
     path: str = "./memory"
     json: bool = False
     identity: str | None = None
+    project: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+
+    @property
+    def pins(self) -> dict[str, Any]:
+        """The scope every command is pinned to, as a memory takes it: the fields that are given."""
+        named = {"project": self.project, "user_id": self.user, "agent_id": self.agent, "session_id": self.session}
+        return {name: value for name, value in named.items() if value is not None}
 
     @property
     def screen(self) -> Screen:
-        return Screen(json=self.json)
+        return Screen(json=self.json, scope=self.pins)
 
     def open(self, *, create: bool = False, **options: Any) -> AbstractContextManager[Memory]:
         """The memory at ``path``.
@@ -55,7 +71,7 @@ class Settings:
             raise StoreError(
                 f"there is no memory at {self.path}; name another with --path, or remember something first"
             )
-        return Memory(self.path, identity=self.identity, **options)
+        return Memory(self.path, identity=self.identity, **self.pins, **options)
 
     def fail(self, error: Exception) -> None:
         """Say what went wrong, in one line."""
@@ -125,6 +141,10 @@ def global_options(*, environment: bool = False) -> Callable[[Callable[_P, _R]],
                 variable="AGENT_MEMORY_IDENTITY",
                 metavar="KEYFILE",
                 help="Sign as the agent whose keys these are; the file is made on first use.",
+            ),
+            *(
+                option(f"--{name}", setting=name, variable=f"AGENT_MEMORY_{name.upper()}", metavar=metavar, help=told)
+                for name, metavar, told in _PINS
             ),
             click.option(
                 "--version",

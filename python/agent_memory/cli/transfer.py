@@ -57,7 +57,12 @@ def load(settings: Settings, file: Path, no_verify: bool, expected_agent: str | 
 
     # Verified before anything is made: a refused file leaves no memory behind.
     memory = Memory.load(
-        file, path=settings.path, verify=not no_verify, expected_agent=expected_agent, identity=settings.identity
+        file,
+        path=settings.path,
+        verify=not no_verify,
+        expected_agent=expected_agent,
+        identity=settings.identity,
+        **settings.pins,
     )
     with memory:
         report = memory.load_report
@@ -72,6 +77,8 @@ def load(settings: Settings, file: Path, no_verify: bool, expected_agent: str | 
             yield f"  ({len(report.changed) - _LISTED} more; --json lists all)"
         for record_id in report.collisions[:_LISTED]:
             yield f"  {short_id(record_id)}  skipped, though it has another scope or key here"
+        if report.outside:
+            yield f"  {report.outside} left out: they do not belong to the scope that is given; load them without it"
 
     settings.screen.answer(
         {
@@ -81,6 +88,7 @@ def load(settings: Settings, file: Path, no_verify: bool, expected_agent: str | 
             "skipped": list(report.skipped),
             "changed": [{"record_id": record_id, "what": what} for record_id, what in report.changed],
             "collisions": list(report.collisions),
+            "outside": report.outside,
         },
         lines,
     )

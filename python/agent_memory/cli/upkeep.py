@@ -40,6 +40,9 @@ def settling(settings: Settings) -> Callable[[str, str], str]:
         for name, value, variable in (
             ("--path", None if settings.path == Settings().path else settings.path, "AGENT_MEMORY_PATH"),
             ("--identity", settings.identity, "AGENT_MEMORY_IDENTITY"),
+            ("--project", settings.project, "AGENT_MEMORY_PROJECT"),
+            ("--user", settings.user, "AGENT_MEMORY_USER"),
+            ("--agent", settings.agent, "AGENT_MEMORY_AGENT"),
         )
         if value is not None and value != os.environ.get(variable)
     ]

@@ -31,6 +31,7 @@ def decay(
     now: datetime | None = None,
     config: DecayConfig | None = None,
     half_life: Callable[[MemoryRecord], float] | None = None,
+    only: Callable[[MemoryRecord], bool] | None = None,
 ) -> DecayReport:
     """Archive every record whose salience fell below the threshold, unless it is protected.
 
@@ -40,8 +41,9 @@ def decay(
     Args:
         scores: touches; without it no record was ever touched.
         now: the moment ages are measured to; default the present.
-        config: default half-life 30 days for every type.
-        half_life: days for one record, above 0, instead of ``config.half_life_days``.
+        config: default half-life 30 days for every record.
+        half_life: days for one record, above 0, instead of what ``config`` says.
+        only: whether a record is looked at; what the others depend on is protected all the same.
 
     Raises:
         RecordError: ``now`` is naive.
@@ -64,14 +66,14 @@ def decay(
         }
         versions: list[MemoryRecord] = []
         for record in records:
-            if record.state is RecordState.ARCHIVED:
+            if record.state is RecordState.ARCHIVED or (only is not None and not only(record)):
                 continue
             value = salience(
                 record,
                 touches=counts.touches(record.id),
                 last_touched=counts.last_touched(record.id),
                 now=moment,
-                config=rates if half_life is None else replace(rates, half_life_days=half_life(record)),
+                config=rates if half_life is None else replace(rates, half_life_days=half_life(record), half_lives={}),
             )
             saliences[record.id] = value
             if value >= rates.archive_threshold:

@@ -68,6 +68,7 @@ def admit(
     touch: Callable[[str, datetime], None] | None = None,
     prepare: Callable[[MemoryRecord], MemoryRecord] | None = None,
     duplicate_of: Callable[[MemoryRecord], MemoryRecord | None] | None = None,
+    refuse: Callable[[MemoryRecord], Rejection | None] | None = None,
 ) -> IngestReport:
     """Write what proposals create, one after the other, in one transaction.
 
@@ -82,12 +83,13 @@ def admit(
         touch: reinforces a record that was said again.
         prepare: may give a checked record its scope, tags, key and the like; it may not change its state.
         duplicate_of: finds the record that is the same memory, or answers None; without it the id alone decides.
+        refuse: keeps a new record out by answering why, or answers None.
 
     Raises:
         ProposalError: ``proposals`` is no iterable of them.
         StoreError: the store failed.
-        Exception: whatever ``prepare``, ``duplicate_of`` or ``touch`` raises.  In both cases a store that has
-            transactions keeps nothing of this call.
+        Exception: whatever ``prepare``, ``duplicate_of``, ``refuse`` or ``touch`` raises.  In both cases a store that
+            has transactions keeps nothing of this call.
     """
     if isinstance(proposals, str | bytes | Mapping) or not isinstance(proposals, Iterable):
         raise ProposalError(f"an extractor must return a tuple of proposals, not {type(proposals).__name__}")
@@ -107,7 +109,10 @@ def admit(
             except ProposalError as error:
                 rejected.append(Rejection(pass_name=_NAME, detail=_described(position, proposal), error=str(error)))
                 continue
-            if held is None:
+            refused = None if held is not None or refuse is None else refuse(record)
+            if refused is not None:
+                rejected.append(refused)
+            elif held is None:
                 store.put(record)
                 accepted.append(record.id)
             else:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final, Self
 
 from agent_memory.clock import now_utc, read_time, time_to_wire, truncate
 from agent_memory.errors import ArgumentError, ArgumentTypeError, RecordError, RecordTypeError, RecordValueError
+from agent_memory.frozen import FrozenDict
 from agent_memory.records import MemoryRecord
 from agent_memory.wire import check_mapping, is_record_id
+
+from .priors import HALF_LIVES, Kind, kind_of
 
 __all__ = ["DecayConfig", "SalienceScores", "age_in_days", "salience"]
 
@@ -27,7 +30,9 @@ class DecayConfig:
     """How fast records fade.
 
     Attributes:
-        half_life_days: days in which salience halves, above 0.
+        half_life_days: days in which salience halves, above 0, for every record that ``half_lives`` does not speak of.
+        half_lives: days by kind: ``event``, ``fact``, ``preference``, ``procedure``, ``rule`` (SPEC section 13.4).
+            None are given by default; :meth:`by_kind` gives all.
         reinforcement_bonus: what each touch adds, as a share of the salience, 0 or more.
         archive_threshold: below it a record is archived; any finite number, and 0 or less archives nothing.
 
@@ -38,18 +43,45 @@ class DecayConfig:
     half_life_days: float = 30.0
     reinforcement_bonus: float = 0.25
     archive_threshold: float = 0.05
+    half_lives: Mapping[Kind, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name in ("half_life_days", "reinforcement_bonus", "archive_threshold"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ArgumentTypeError(f"{name} must be a number, not {type(value).__name__}")
-            if not isfinite(value):
-                raise ArgumentError(f"{name} must be a finite number")
+            _check_number(getattr(self, name), name)
         if self.half_life_days <= 0:
             raise ArgumentError("half_life_days must be above 0")
         if self.reinforcement_bonus < 0:
             raise ArgumentError("reinforcement_bonus must be 0 or more")
+        if not isinstance(self.half_lives, Mapping):
+            raise ArgumentTypeError(
+                f"half_lives must be a mapping of days by kind, not {type(self.half_lives).__name__}"
+            )
+        for kind, days in self.half_lives.items():
+            if kind not in HALF_LIVES:
+                raise ArgumentError(f"half_lives may name {', '.join(HALF_LIVES)}")
+            _check_number(days, f"half_lives[{kind!r}]")
+            if days <= 0:
+                raise ArgumentError(f"half_lives[{kind!r}] must be above 0")
+        object.__setattr__(self, "half_lives", FrozenDict(dict(self.half_lives.items())))
+
+    @classmethod
+    def by_kind(cls, **days: float) -> Self:
+        """What a memory uses that is told nothing: the half-lives of the table, with ``days`` by kind in their place.
+
+        ``DecayConfig.by_kind(event=14)`` doubles that of events.
+        """
+        return cls(half_lives={**HALF_LIVES, **days})  # type: ignore[dict-item]  # names are checked
+
+    def half_life_of(self, record: MemoryRecord) -> float:
+        """Days in which the salience of ``record`` halves."""
+        return self.half_lives.get(kind_of(record), self.half_life_days) if self.half_lives else self.half_life_days
+
+
+def _check_number(value: object, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ArgumentTypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not isfinite(value):
+        raise ArgumentError(f"{name} must be a finite number")
 
 
 def age_in_days(since: datetime, now: datetime) -> float:
@@ -70,7 +102,7 @@ def salience(
     Returns 0 or more; above 1 for a record that is touched often.
     """
     since = record.updated_at if last_touched is None else max(record.updated_at, last_touched)
-    faded = 0.5 ** (age_in_days(since, now) / config.half_life_days)
+    faded = 0.5 ** (age_in_days(since, now) / config.half_life_of(record))
     return record.confidence * float(faded) * (1.0 + config.reinforcement_bonus * touches)
 
 

@@ -101,11 +101,15 @@ def run_passes(
     progress: Progress | None = None,
     about: Collection[str] | None = None,
     again: Collection[frozenset[str]] = (),
+    within: Callable[[str], bool] | None = None,
 ) -> Outcome:
     """Run every pass over what ``columns`` knows of ``store``, inside a transaction of the caller's.
 
     ``about`` are the ids of what changed since passes last ran to their end: what none of those takes part in, and
     what was looked at then, is not looked at again, except the pairs of ids in ``again``.  None for everything.
+
+    ``within`` says of an id whether its record may be looked at, when ``about`` names such records alone.  What is
+    outside is left as it is, and no operator sees it.
 
     ``columns`` are kept in step with what is written.  When this raises they are not to be used any more.
 
@@ -113,7 +117,9 @@ def run_passes(
     """
     for operator in (operators.near_dup, operators.contradiction):
         candidates_of(operator)  # refuses a wrong declaration before anything is written
-    workspace = Workspace(store, columns, now=now, config=config, progress=progress, about=about, again=again)
+    workspace = Workspace(
+        store, columns, now=now, config=config, progress=progress, about=about, again=again, within=within
+    )
     for name, run in _passes(workspace, operators):
         total = len(columns)
         workspace.progress(name, 0, total)

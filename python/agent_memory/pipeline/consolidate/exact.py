@@ -49,6 +49,7 @@ def fold(
                 dict.fromkeys(item for record in everyone for item in record.evidence if item != keeper.id)
             ),
             "declared": any(record.declared for record in everyone),
+            "typed": any(record.typed for record in everyone),
             "updated_at": workspace.now,
         }
     )

@@ -16,7 +16,7 @@ _NAME = "rule-flags"
 
 def sweep_rule_flags(workspace: Workspace) -> None:
     """Bring the evidence and the flag of every live rule up to date; a rule gets one version at most."""
-    rules = [(record_id,) for record_id in workspace.columns.rules(workspace.about)]
+    rules = [(record_id,) for record_id in filter(workspace.is_within, workspace.columns.rules(workspace.about))]
     for done, (record_id,) in enumerate(workspace.reading(rules)):
         workspace.progress(_NAME, done, len(rules))
         rule = workspace.get(record_id)

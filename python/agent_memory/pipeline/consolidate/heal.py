@@ -17,7 +17,9 @@ _NAME = "heal"
 
 def heal(workspace: Workspace) -> None:
     """Return every side of a dispute to active whose other side is not in the same dispute."""
-    for (record_id,) in workspace.reading([(record_id,) for record_id in workspace.columns.hanging()]):
+    for (record_id,) in workspace.reading(
+        [(record_id,) for record_id in filter(workspace.is_within, workspace.columns.hanging())]
+    ):
         record = workspace.get(record_id)
         if record is None or record.transition is None or partner_of(record, workspace.before) is not None:
             continue

@@ -37,6 +37,7 @@ def merged(
         scope=_shared_scope(records, scope),
         standing=summed_standing(records),
         author=common(record.author for record in records),
+        typed=any(record.typed for record in records),
         supersedes_also=tuple(record_id for record_id in replaced if record_id != strongest.id),
         extra=_agreed([record.extension.extra for record in records]),
     )
@@ -85,6 +86,7 @@ def absorbed(merge: MemoryRecord, copies: Sequence[MemoryRecord], now: datetime)
             "value": max(record.value for record in everyone),
             "standing": summed_standing(everyone),
             "author": common(record.author for record in everyone),
+            "typed": any(record.typed for record in everyone),
             "scope": merge.scope if session == merge.scope.session_id else merge.scope.without_session(),
             "updated_at": now,
         }

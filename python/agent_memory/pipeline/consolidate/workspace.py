@@ -40,6 +40,7 @@ class Workspace:
         columns: what is known of the same records without reading them; kept in step with what is written.
         about: the ids this consolidation is about, to which what it writes is added; None for all.
         again: pairs of ids it is about besides.
+        within: whether the record of an id may be looked at, where not every one may; ``about`` is then not None.
 
     Attributes:
         now: the moment of this consolidation; every version written has it.
@@ -57,6 +58,7 @@ class Workspace:
         progress: Progress | None,
         about: Collection[str] | None = None,
         again: Collection[frozenset[str]] = (),
+        within: Callable[[str], bool] | None = None,
     ) -> None:
         self._store = store
         self._progress = progress
@@ -66,9 +68,10 @@ class Workspace:
         self._touched: set[str] = set()
         self._actions: list[Action] = []
         self._rejections: list[Rejection] = []
-        self._changed = None if about is None else set(columns.affected(about))
-        self._again = frozenset(again)
+        self._within = within
         self.columns = columns
+        self._changed = None if about is None else self._affected(about)
+        self._again = frozenset(again)
         self.now = now
         self.config = config
         self.unanswered: set[frozenset[str]] = set()
@@ -79,6 +82,10 @@ class Workspace:
     def about(self) -> set[str] | None:
         """The ids to look around; None for all.  Not every pair of theirs is wanted: see :meth:`wants`."""
         return None if self._changed is None else self._changed.union(*self._again)
+
+    def is_within(self, record_id: str) -> bool:
+        """Whether a record may be looked at, and changed, for itself."""
+        return self._within is None or self._within(record_id)
 
     def is_changed(self, record_id: str) -> bool:
         """Whether this consolidation is about a record, whatever it is paired with."""
@@ -139,7 +146,10 @@ class Workspace:
         self.columns.update(version.canonical_bytes() for version in newest.values())
         self._touched.update(newest)
         if self._changed is not None:
-            self._changed.update(self.columns.affected(newest))
+            self._changed.update(self._affected(newest))
+
+    def _affected(self, record_ids: Iterable[str]) -> set[str]:
+        return set(filter(self._within, self.columns.affected(record_ids)))
 
     def at_free_id(self, record: MemoryRecord, reserved: Collection[str] = ()) -> MemoryRecord:
         """``record``, born as many milliseconds later as it takes for its id to be free and not ``reserved``."""
