@@ -181,6 +181,15 @@ def reopen_alone(record: MemoryRecord, *, now: datetime | None = None) -> Memory
     return reopen(record, reason=f"the other side of its dispute{other} is in it no more", now=now)
 
 
+def born_archived(record: MemoryRecord, *, reason: str, superseded_by: str | None) -> MemoryRecord:
+    """A new record as history from its birth: what it says was refused when it was said (spec/corrections.md).
+
+    Args:
+        superseded_by: id of the record that stands instead, if any does.
+    """
+    return record.evolve({"state": RecordState.ARCHIVED, "state_reason": reason, "superseded_by": superseded_by})
+
+
 def archive(record: MemoryRecord, *, reason: str, now: datetime | None = None) -> MemoryRecord:
     """The archived version: out of default recall, content kept, and final.
 

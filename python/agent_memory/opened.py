@@ -133,7 +133,7 @@ class Opened:
         finder: LexicalIndex | None = None
         if indexes is None:
             finder = LexicalIndex(self._store, None if sidecars is None else sidecars / SNAPSHOT)
-        self._followers: tuple[SearchIndex, ...] = (self._catalogue, *((finder,) if finder else indexes or ()))
+        self._followers: tuple[SearchIndex, ...] = (self._catalogue, *(indexes or () if finder is None else (finder,)))
         self._door = Door(
             self._store,
             keys=self._keys,

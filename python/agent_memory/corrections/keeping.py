@@ -149,13 +149,8 @@ class Corrections:
         kept = self._kept_before(write, policy, before)
         if kept is None:
             born = self._with_evidence(write, about if policy is Policy.ECHO_GUARD else None)
-            kept = self._placed(born).evolve(
-                {
-                    "state": RecordState.ARCHIVED,
-                    "state_reason": wording.blocked_reason(policy, about),
-                    "superseded_by": current,
-                }
-            )
+            reason = wording.blocked_reason(policy, about)
+            kept = born_archived(self._placed(born), reason=reason, superseded_by=current)
             self._door.put(kept)
             deduped = False
         else:

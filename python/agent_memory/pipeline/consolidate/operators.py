@@ -273,6 +273,8 @@ def _declare_anew(kind: type[NearDupOperator | ContradictionOperator], default: 
 
 
 def _loses_nothing(a: MemoryRecord, b: MemoryRecord) -> bool:
+    if a.key is not None and b.key is not None and a.body != b.body:
+        return False  # both stay in their own words
     return (
         a.type in _CLAIMS
         and a.slots == b.slots
