@@ -221,7 +221,7 @@ class Memory(Opened):
         with self._open(), self._door.transaction():
             if name is not None:
                 return self._corrections.retire_key(name, place.consolidation, reason=reason, now=now_utc())
-            record = self._view.get(wanted or "")
+            record = self._readable(user_id=user_id, agent_id=agent_id).get(wanted or "")
             return self._corrections.retire_record(record, reason=reason, now=now_utc())
 
     # ------------------------------------------------------------------ recall and reading
@@ -265,18 +265,19 @@ class Memory(Opened):
             include_archived=include_archived,
             touches=self._touches if touch else Unmoved(self._touches),
             scope=scope,
+            holders=self._holders,
         )
         self._touches.flush_if_due()
         return RecallResult(block=block)
 
-    def get(self, record_id: str) -> MemoryRecord:
+    def get(self, record_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> MemoryRecord:
         """The newest version of a record.
 
         Raises:
             StoreError: an unknown or malformed id; one outside what the memory is pinned to is unknown.
-            ArgumentError: a required field of the scope is not pinned.
+            ArgumentError: a field contradicts what the memory is pinned to, or is required and left out.
         """
-        return self._readable().get(record_id)
+        return self._readable(user_id=user_id, agent_id=agent_id).get(record_id)
 
     def history(
         self,
@@ -291,7 +292,7 @@ class Memory(Opened):
 
         Args:
             subject: a key, or the id of a record; or give it as ``key`` or ``record_id``.
-            user_id, agent_id: for a key: narrow it to what is theirs or everybody's.
+            user_id, agent_id: narrow it to what is theirs or everybody's.
 
         Raises:
             ArgumentError: not one subject, or a scope that contradicts what the memory is pinned to.
@@ -299,17 +300,23 @@ class Memory(Opened):
         """
         name, wanted = named(subject, key=key, record_id=record_id)
         if name is None:
-            return History(self._readable().history(wanted or ""))
+            return History(self._readable(user_id=user_id, agent_id=agent_id).history(wanted or ""))
         asked = self._pinned.asked(user_id=user_id, agent_id=agent_id)
         with self._open():
             self._door.refresh()
             return self._corrections.history(name, asked)
 
     def list(
-        self, *, state: RecordState | None = None, type: RecordType | None = None, tag: str | None = None
+        self,
+        *,
+        state: RecordState | None = None,
+        type: RecordType | None = None,
+        tag: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> tuple[MemoryRecord, ...]:
-        """The newest version of every record that passes all given filters."""
-        return self._readable().list(state=state, type=type, tag=tag)
+        """The newest version of every record that passes all given filters, of what is in scope."""
+        return self._readable(user_id=user_id, agent_id=agent_id).list(state=state, type=type, tag=tag)
 
     def status(self) -> dict[str, Any]:
         """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path``, ``agent``, ``scope``.
