@@ -96,6 +96,20 @@ def test_the_memory_is_closed_in_order_however_the_server_ends(tmp_path: Path, h
     assert [score["touches"] for score in touched.values()] == [1]
 
 
+def test_a_signal_in_the_middle_of_many_calls_loses_no_answered_write(tmp_path: Path) -> None:
+    with Lines("--path", str(tmp_path / "m.db")) as server:
+        for number in range(200):
+            call = {"name": "remember", "arguments": {"text": f"Entry {number} of the log.", "mtype": "episodic"}}
+            server.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
+        first = server.read()
+        code, out, err = server.end(signal.SIGTERM)
+    answers = [first, *map(json.loads, out.splitlines())]
+    assert (code, err) == (0, b"")
+    landed = {f"Entry {answer['id']} of the log." for answer in answers if "result" in answer}
+    assert landed
+    assert landed <= set(bodies(tmp_path / "m.db"))
+
+
 def test_a_slow_write_does_not_hold_up_a_ping(tmp_path: Path) -> None:
     import sqlite3
 
