@@ -98,6 +98,20 @@ def test_the_annotations_say_what_a_tool_may_do() -> None:
     assert not any(hint.open_world_hint for hint in hints.values())
 
 
+PAGE = Path(__file__).parent.parent / "docs" / "mcp.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
+def test_the_page_names_every_tool_argument_and_field_of_a_verdict() -> None:
+    text = PAGE.read_text("utf-8")
+    rows = {row[0]: row[2] for row in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*) \|$", text, flags=re.MULTILINE)}
+    for name, tool in TOOLS.items():
+        assert set(re.findall(r"`(\w+)`", rows[name])) == set(tool.input_schema["properties"]), name
+    scope = {"project", "user_id", "agent_id", "session_id"}
+    described = set(re.findall(r"`(\w+)`", text[text.index("## What `remember` answers") :]))
+    assert set(TOOLS["remember"].output_schema["properties"]) - scope <= described
+
+
 def test_importing_the_package_or_the_command_line_does_not_import_the_sdk() -> None:
     code = "import agent_memory, agent_memory.cli.app, sys; print([n for n in ('mcp', 'pydantic') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
