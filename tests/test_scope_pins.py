@@ -317,6 +317,28 @@ class TestTending:
         opened(store, user_id="alice").consolidate(full=True)
         assert [store.get(side.id).state.value for side in sides] == ["active", "transitional"]
 
+    def test_a_rule_outside_is_not_swept_though_its_evidence_is_everybodys(self, store: InMemoryRecordStore) -> None:
+        shared = said("Everybody's.").evolve({"state": "archived"})
+        rules = [
+            said(f"Always, says {user}.", kind=RecordType.RULE, evidence=[shared.id], user_id=user)
+            for user in ("alice", "bob")
+        ]
+        store.put_many([shared, *rules])
+        opened(store, user_id="alice").consolidate(full=True)
+        assert [store.get(rule.id).flagged for rule in rules] == [True, False]
+
+    def test_what_hangs_on_a_tombstone_of_nobody_stays_with_whom_it_belongs_to(
+        self, store: InMemoryRecordStore
+    ) -> None:
+        stone = MemoryRecord.tombstone(said("Gone."), reason="x")
+        part, copy = said("A part.", project="q"), said("It is whole.", project="q", days=1)
+        merge = MemoryRecord.create(
+            RecordType.FACT, "It is whole.", Provenance(kind="consolidation"), evidence=[stone.id, part.id]
+        )
+        store.put_many([stone, part, copy, merge])
+        assert opened(store, project="p").consolidate(full=True).actions == ()
+        assert opened(store, project="q").consolidate(full=True).actions
+
     def test_decay_archives_nothing_outside_and_protects_for_all(self, store: InMemoryRecordStore) -> None:
         mine, other = (said(f"Of {user}.", user_id=user) for user in ("alice", "bob"))
         shared = said("Everybody's.")
