@@ -87,6 +87,15 @@ def test_without_mtype_a_plain_record_stays_plain() -> None:
     assert "agent_memory" not in memory.get(memory.remember("She prefers tea.").record_id or "").model_dump()
 
 
+def test_saying_again_that_it_is_a_fact_makes_it_one() -> None:
+    memory = Memory(None)
+    record_id = memory.remember("She prefers tea.").record_id or ""
+    assert memory.remember("She prefers tea.", mtype="fact").deduped
+    assert memory.get(record_id).typed
+    assert memory.remember("She prefers tea.").deduped
+    assert len(memory.history(record_id)) == 2
+
+
 def test_a_merge_of_a_fact_somebody_said_is_one_is_one() -> None:
     memory = Memory(None, auto_consolidate=False)
     memory.remember("The office always has a coffee machine.", source="a", mtype="fact")

@@ -154,6 +154,25 @@ class TestCredit:
                 thread.join()
             assert second.get(record_id).standing == Standing(30, 0)
 
+    def test_a_value_that_is_restored_begins_without_outcomes(self) -> None:
+        memory = opened()
+        old = memory.remember("The port is 1.", key="k::port", object="1").record_id or ""
+        memory.credit(old)
+        memory.remember("The port is 2.", key="k::port", object="2")
+        restored = memory.get(memory.revert("k::port").record_id or "")
+        assert (restored.body, restored.standing, restored.outcome) == ("The port is 1.", None, None)
+
+    def test_outcomes_of_copies_are_added_up_and_the_keeper_tells_its_last(self) -> None:
+        copies = [said("The fix works.", days=day) for day in range(2)]
+        memory = opened(*copies)
+        memory.credit(copies[0].id, reason="first")
+        memory.credit(copies[1].id, weight=2, reason="second")
+        memory.consolidate()
+        kept = memory.get(copies[1].id)
+        assert (kept.state, kept.standing) == (RecordState.ACTIVE, Standing(3, 0))
+        assert kept.outcome is not None
+        assert kept.outcome.reason == "second"
+
     def test_an_outcome_survives_export_and_load(self, tmp_path: Path) -> None:
         record = said("The fix works.")
         memory = opened(record)

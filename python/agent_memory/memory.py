@@ -10,13 +10,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from . import standing
 from .clock import now_utc
 from .corrections.story import History, named
 from .counts import counted
-from .entry import Entry
+from .entry import Entry, batches
 from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
 from .intake import RememberResult
 from .loading import LoadReport, plan_load
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     pass
 
 __all__ = ["Memory", "RememberResult"]
-
-_BATCH: Final = 256
-"""Items of ``remember_many`` in one transaction."""
 
 
 class Memory(Opened):
@@ -127,27 +124,12 @@ class Memory(Opened):
             ArgumentTypeError: ``items`` is one text or mapping, or not iterable.
             StoreError: the store failed; the items of earlier transactions are kept, those of the last are not.
         """
-        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
-            raise ArgumentTypeError(f"items must be a list of texts or mappings, not {type(items).__name__}")
         results: list[RememberResult | AgentMemoryError] = []
-        batch: list[Entry | AgentMemoryError] = []
-
-        def take_batch() -> None:
+        for batch in batches(items):
             with self._open(), self._door.transaction():
-                results.extend(item if isinstance(item, AgentMemoryError) else self._attempt(item) for item in batch)
-            batch.clear()
+                results += [item if isinstance(item, AgentMemoryError) else self._attempt(item) for item in batch]
             if progress is not None:
                 progress(len(results))
-
-        for item in items:
-            try:
-                batch.append(Entry.read_item(item))
-            except AgentMemoryError as error:
-                batch.append(error)
-            if len(batch) == _BATCH:
-                take_batch()
-        if batch:
-            take_batch()
         with self._open():
             last = next((at for at in reversed(range(len(results))) if isinstance(results[at], RememberResult)), None)
             if last is not None:

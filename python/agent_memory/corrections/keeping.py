@@ -242,7 +242,9 @@ class Corrections:
             confidence=old.confidence,
             tags=old.tags,
             created_at=now,
-            extension=old.extension.evolve(scope=scope, standing=None, supersedes_also=(), declared=False),
+            extension=old.extension.evolve(
+                scope=scope, standing=None, outcome=None, supersedes_also=(), declared=False
+            ),
         )
         # Going back is going on from the old record, whoever it came from: with it goes what was restored from it.
         restored = restored.evolve({"evidence": (old.id,)})
