@@ -45,6 +45,7 @@ def test_the_commands_are_these() -> None:
         "ingest",
         "list",
         "load",
+        "mcp",
         "migrate",
         "recall",
         "remember",

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from agent_memory import InMemoryRecordStore, Memory, MemoryRecord, StoreError
 from agent_memory.errors import ArgumentError
-from agent_memory.mcp.arguments import CreditArguments, RecallArguments, RememberArguments, StatusArguments
+from agent_memory.mcp.arguments import (
+    CreditArguments,
+    RecallArguments,
+    RedactArguments,
+    RememberArguments,
+    StatusArguments,
+)
 from agent_memory.mcp.face import Face
 from agent_memory.mcp.kept import KeptWrites
 
@@ -79,6 +85,17 @@ def test_a_kept_write_lands_with_any_other_kind_of_write() -> None:
     credited = face.credit(CreditArguments(record_id=record_id))
     assert [landed.kept_as for landed in credited.landed] == [1]
     assert credited.good == 1
+
+
+def test_what_is_kept_is_erased_with_what_it_was_drawn_from() -> None:
+    store, face = opened()
+    record_id = say(face, "Ada's number is 555-0199.").record_id
+    store.full = True
+    say(face, "Call 555-0199.", derived_from=[record_id])
+    store.full = False
+    redacted = face.redact(RedactArguments(record_id=record_id, reason="asked"))
+    assert [landed.kept_as for landed in redacted.landed] == [1]
+    assert texts(face) == ["[redacted]", "[redacted]"]
 
 
 def test_a_kept_write_lands_when_the_server_ends() -> None:

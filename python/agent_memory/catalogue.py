@@ -39,7 +39,7 @@ _TABLES: Final = (
     "CREATE INDEX IF NOT EXISTS catalogue_places ON catalogue_lines (place) WHERE place IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS catalogue_keys ON catalogue_lines (key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS catalogue_said ON catalogue_lines (said)",
-    f"CREATE INDEX IF NOT EXISTS catalogue_blocked ON catalogue_lines (about) WHERE fate = {int(Fate.BLOCKED)}",
+    f"CREATE INDEX IF NOT EXISTS catalogue_blocked ON catalogue_lines (about) WHERE fate >= {int(Fate.ECHO)}",
 )
 _OTHER_TABLES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 """What SQLite says of our statements where a table lacks, or is another program's."""
@@ -113,7 +113,7 @@ class Catalogue(SearchIndex):
     def lines(self, column: LineColumn, values: Iterable[bytes | str]) -> dict[str, Line]:
         """The lines that had one of ``values`` in a column when the catalogue was last in step, by id."""
         wanted = list(dict.fromkeys(values))
-        blocked = f" AND fate = {int(Fate.BLOCKED)}" if column == "about" else ""
+        blocked = f" AND fate >= {int(Fate.ECHO)}" if column == "about" else ""
         found: dict[str, Line] = {}
         for start in range(0, len(wanted), _BATCH):
             some = wanted[start : start + _BATCH]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from .corrections.ledger import Fate, Line, line_of
+from .corrections.ledger import Line, line_of
 from .errors import StoreError
 from .ports import RecordStore, SearchIndex
 from .records import MemoryRecord, RecordState, RecordType
@@ -111,11 +111,7 @@ class Door(RecordStore):
         found = self._catalogue.lines(column, wanted)
         for record_id, line in self._lines.items():
             found.pop(record_id, None)
-            if (
-                line is not None
-                and getattr(line, column) in wanted
-                and (column != "about" or line.fate is Fate.BLOCKED)
-            ):
+            if line is not None and getattr(line, column) in wanted and (column != "about" or line.fate.blocked):
                 found[record_id] = line
         return tuple(found.values())
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final, Self
 
 from . import kernel
@@ -17,10 +18,12 @@ from .pinned import scope_field
 from .records import MemoryRecord, RecordType
 from .wire import check_text_list, is_record_id
 
-__all__ = ["Entry", "read_key"]
+__all__ = ["Entry", "batches", "read_key"]
 
 _LONGEST_KEY: Final = 500
 _LONGEST_OBJECT: Final = 5_000
+_BATCH: Final = 256
+"""Items of ``remember_many`` in one transaction."""
 
 _TYPES: Final = {
     "fact": RecordType.FACT,
@@ -148,6 +151,11 @@ class Entry:
             extension=self._extension(record.extension.evolve(scope=scope)),
         )
 
+    @property
+    def says_fact(self) -> bool:
+        """Whether the caller said that it is a fact.  Of the other types there is nothing to guess."""
+        return self.mtype is not None and _TYPES.get(self.mtype) is RecordType.FACT
+
     def _extension(self, base: Extension = Extension()) -> Extension:  # noqa: B008 - a frozen value
         changes: dict[str, Any] = {}
         if self.key is not None:
@@ -158,8 +166,8 @@ class Entry:
             changes["value"] = self.value
         if self.author is not None:
             changes["author"] = self.author
-        if self.mtype is not None and _TYPES.get(self.mtype) is RecordType.FACT:
-            changes["typed"] = True  # of the other types there is nothing to guess
+        if self.says_fact:
+            changes["typed"] = True
         return base.evolve(**changes) if changes else base
 
 
@@ -201,6 +209,27 @@ def _ids(record_ids: Any) -> tuple[str, ...]:
         if not is_record_id(record_id):
             raise ArgumentError(f"derived_from[{at}] is no record id: 'mem:' and 32 lower-case hex digits")
     return tuple(dict.fromkeys(ids))
+
+
+def batches(items: object) -> Iterator[list[Entry | AgentMemoryError]]:
+    """The items of ``remember_many``, checked, as many at a time as go into one transaction.
+
+    An item that is refused stands as the error it was refused with.
+
+    Raises:
+        ArgumentTypeError: ``items`` is one text or mapping, or not iterable; at once, before any item is asked for.
+    """
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise ArgumentTypeError(f"items must be a list of texts or mappings, not {type(items).__name__}")
+    read = (_read(item) for item in items)
+    return iter(lambda: list(islice(read, _BATCH)), [])
+
+
+def _read(item: object) -> Entry | AgentMemoryError:
+    try:
+        return Entry.read_item(item)
+    except AgentMemoryError as error:
+        return error
 
 
 def _check_name(name: str, value: object) -> None:

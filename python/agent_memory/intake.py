@@ -151,12 +151,13 @@ class Intake:
         self._door.after_commit(lambda: self._touches.touch(record_id, now=moment))
 
     def _reinforce(self, record_id: str, entry: Entry, now: datetime) -> None:
-        """Give a record the tags, evidence and greater value it was repeated with; no version if nothing changes."""
+        """Give a record the tags, evidence, greater value and type it was repeated with; no version if none changes."""
         held = self._door.get(record_id)
         tags = tuple(dict.fromkeys((*held.tags, *entry.tags)))
         evidence = tuple(dict.fromkeys((*held.evidence, *(i for i in entry.derived_from if i != record_id))))
         value = max(held.value, entry.value or 1.0)
         declared = held.declared or evidence != held.evidence
-        if (tags, evidence, value) != (held.tags, held.evidence, held.value):
-            changes = {"tags": tags, "evidence": evidence, "value": value, "declared": declared, "updated_at": now}
-            self._door.put(held.evolve(changes))
+        typed = held.typed or entry.says_fact
+        if (tags, evidence, value, typed) != (held.tags, held.evidence, held.value, held.typed):
+            changes = {"tags": tags, "evidence": evidence, "value": value, "declared": declared, "typed": typed}
+            self._door.put(held.evolve({**changes, "updated_at": now}))

@@ -22,6 +22,7 @@ __all__ = [
     "archive",
     "assert_transition",
     "begin_transition",
+    "born_archived",
     "is_legal",
     "join_dispute",
     "partner_of",

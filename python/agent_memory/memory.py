@@ -10,14 +10,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from . import standing
 from .clock import now_utc
 from .corrections.story import History, named
 from .counts import counted
-from .entry import Entry
-from .errors import AgentMemoryError, ArgumentError, ArgumentTypeError, LifecycleError, RecordError, StoreError
+from .entry import Entry, batches
+from .errors import AgentMemoryError, ArgumentError, LifecycleError, RecordError, StoreError
 from .intake import RememberResult
 from .loading import LoadReport, plan_load
 from .memory_file import MemoryFile
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     pass
 
 __all__ = ["Memory", "RememberResult"]
-
-_BATCH: Final = 256
-"""Items of ``remember_many`` in one transaction."""
 
 
 class Memory(Opened):
@@ -126,27 +123,12 @@ class Memory(Opened):
             ArgumentTypeError: ``items`` is one text or mapping, or not iterable.
             StoreError: the store failed; the items of earlier transactions are kept, those of the last are not.
         """
-        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
-            raise ArgumentTypeError(f"items must be a list of texts or mappings, not {type(items).__name__}")
         results: list[RememberResult | AgentMemoryError] = []
-        batch: list[Entry | AgentMemoryError] = []
-
-        def take_batch() -> None:
+        for batch in batches(items):
             with self._open(), self._door.transaction():
-                results.extend(item if isinstance(item, AgentMemoryError) else self._attempt(item) for item in batch)
-            batch.clear()
+                results += [item if isinstance(item, AgentMemoryError) else self._attempt(item) for item in batch]
             if progress is not None:
                 progress(len(results))
-
-        for item in items:
-            try:
-                batch.append(Entry.read_item(item))
-            except AgentMemoryError as error:
-                batch.append(error)
-            if len(batch) == _BATCH:
-                take_batch()
-        if batch:
-            take_batch()
         with self._open():
             last = next((at for at in reversed(range(len(results))) if isinstance(results[at], RememberResult)), None)
             if last is not None:
@@ -220,7 +202,7 @@ class Memory(Opened):
         with self._open(), self._door.transaction():
             if name is not None:
                 return self._corrections.retire_key(name, place.consolidation, reason=reason, now=now_utc())
-            record = self._view.get(wanted or "")
+            record = self._readable(user_id=user_id, agent_id=agent_id).get(wanted or "")
             return self._corrections.retire_record(record, reason=reason, now=now_utc())
 
     # ------------------------------------------------------------------ recall and reading
@@ -278,14 +260,14 @@ class Memory(Opened):
         self._check_open()
         return self._recalling.recall(asked)
 
-    def get(self, record_id: str) -> MemoryRecord:
+    def get(self, record_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> MemoryRecord:
         """The newest version of a record.
 
         Raises:
             StoreError: an unknown or malformed id; one outside what the memory is pinned to is unknown.
-            ArgumentError: a required field of the scope is not pinned.
+            ArgumentError: a field contradicts what the memory is pinned to, or is required and left out.
         """
-        return self._readable().get(record_id)
+        return self._readable(user_id=user_id, agent_id=agent_id).get(record_id)
 
     def history(
         self,
@@ -300,7 +282,7 @@ class Memory(Opened):
 
         Args:
             subject: a key, or the id of a record; or give it as ``key`` or ``record_id``.
-            user_id, agent_id: for a key: narrow it to what is theirs or everybody's.
+            user_id, agent_id: narrow it to what is theirs or everybody's.
 
         Raises:
             ArgumentError: not one subject, or a scope that contradicts what the memory is pinned to.
@@ -308,17 +290,23 @@ class Memory(Opened):
         """
         name, wanted = named(subject, key=key, record_id=record_id)
         if name is None:
-            return History(self._readable().history(wanted or ""))
+            return History(self._readable(user_id=user_id, agent_id=agent_id).history(wanted or ""))
         asked = self._pinned.asked(user_id=user_id, agent_id=agent_id)
         with self._open():
             self._door.refresh()
             return self._corrections.history(name, asked)
 
     def list(
-        self, *, state: RecordState | None = None, type: RecordType | None = None, tag: str | None = None
+        self,
+        *,
+        state: RecordState | None = None,
+        type: RecordType | None = None,
+        tag: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> tuple[MemoryRecord, ...]:
-        """The newest version of every record that passes all given filters."""
-        return self._readable().list(state=state, type=type, tag=tag)
+        """The newest version of every record that passes all given filters, of what is in scope."""
+        return self._readable(user_id=user_id, agent_id=agent_id).list(state=state, type=type, tag=tag)
 
     def status(self) -> dict[str, Any]:
         """Counts: ``records``, ``by_state``, ``by_type``, ``open_contradictions``; and ``path``, ``agent``, ``scope``.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from . import signing, stores
 from .corrections.keeping import Corrections
+from .corrections.ledger import Fate, key_digest
 from .door import Door
 from .errors import ArgumentError, ArgumentTypeError, StoreError
 from .fields import RESERVED_KINDS
@@ -149,6 +150,7 @@ class Opened:
             touches=self._touches,
             finder=finder,
             indexes=tuple(indexes or ()),
+            holders=self._holders,
         )
         self._upkeep = Upkeep(
             door=self._door,
@@ -226,11 +228,16 @@ class Opened:
         """Whether a record lies in what this memory is pinned to."""
         return self._pinned.sees(record, self._store.get_many)
 
-    def _readable(self) -> RecordStore:
-        """What a call that names no scope may read."""
+    def _readable(self, *, user_id: str | None = None, agent_id: str | None = None) -> RecordStore:
+        """What a call may read that names no more of a scope than this."""
         self._check_open()
-        self._pinned.check_required()
-        return self._view
+        asked = self._pinned.asked(user_id=user_id, agent_id=agent_id)
+        return self._view if user_id is None and agent_id is None else view_of(self._store, Pinned(asked))
+
+    def _holders(self, key: str) -> Iterable[MemoryRecord]:
+        """The live records that hold a key, in whatever scope, as far as the catalogue has come."""
+        lines = self._catalogue.lines("key", [key_digest(key)]).values()
+        return self._store.get_many(line.record_id for line in lines if line.fate is Fate.LIVE).values()
 
     @property
     def _is_forked(self) -> bool:

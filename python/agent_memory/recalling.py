@@ -5,7 +5,7 @@ Called by :class:`agent_memory.memory.Memory`; what is relevant, what may be sho
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
@@ -117,6 +117,7 @@ class Recalling:
         touches: how often records were used, and where that is counted.
         finder: the native index of the store, or None when the memory was given ``indexes``.
         indexes: those.
+        holders: the live records that have a key.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Recalling:
         touches: Touches,
         finder: LexicalIndex | None,
         indexes: Sequence[SearchIndex],
+        holders: Callable[[str], Iterable[MemoryRecord]],
     ) -> None:
         self._store = store
         self._view = view
@@ -135,6 +137,7 @@ class Recalling:
         self._touches = touches
         self._finder = finder
         self._indexes = indexes
+        self._holders = holders
 
     def recall(self, asked: Asked) -> RecallResult:
         """What is found.
@@ -178,6 +181,7 @@ class Recalling:
             include_archived=asked.include_archived,
             touches=self._touches if asked.touch else Unmoved(self._touches),
             scope=asked.scope,
+            holders=self._holders,
         )
 
     def _as_of(self, asked: Asked, moment: datetime) -> RecallResult:

@@ -1,4 +1,4 @@
-"""What a write did, told to whoever wrote: the verdict (spec/corrections.md section 20.10)."""
+"""What a write did, told to whoever wrote: the verdict (spec/corrections.md section 17.10)."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class Screen:
         for line in lines():
             click.echo(line)
         if self.scope:
-            named = (f"{name.removesuffix('_id')} {value}" for name, value in self.scope.items())
-            self.note(f"scope: {', '.join(named)}")
+            fields = (f"{name.removesuffix('_id')} {value}" for name, value in self.scope.items())
+            self.note(f"scope: {', '.join(fields)}")
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on stderr."""

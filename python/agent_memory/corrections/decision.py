@@ -1,4 +1,4 @@
-"""What a write under a key does (spec/corrections.md sections 20.5 and 20.6).  Pure: nothing is read or written here.
+"""What a write under a key does (spec/corrections.md sections 17.5 and 17.6).  Pure: nothing is read or written here.
 
 The order of the questions is the rule: is it about the past; does the value stand already; was it retired; or is it
 new.
@@ -86,10 +86,11 @@ def decide(write: MemoryRecord, under: Under, *, guard: bool = True, reaffirm: b
         if _same_words(write, held):
             return Decision(Outcome.REINFORCES, held.id)
     if standing is not None:
-        if under.ledger.value_of(standing.id).is_said_by(line.said, line.object) or _states_again(write, under):
+        value = under.ledger.value_of(standing.id)
+        if under.ledger.says(value, line.said, line.object) or _states_again(write, under):
             return Decision(Outcome.RESTATES, standing.id)
         for held in under.live[1:]:  # the other side of a dispute: it is not retired, and saying it decides for it
-            if under.ledger.value_of(held.id).is_said_by(line.said, line.object):
+            if under.ledger.says(under.ledger.value_of(held.id), line.said, line.object):
                 return Decision(Outcome.LANDS, held.id)
     retired = under.ledger.retired(line.said, line.object)
     if retired is not None:

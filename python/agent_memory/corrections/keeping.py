@@ -1,4 +1,4 @@
-"""Carrying out what was decided, through the door that writes (spec/corrections.md sections 20.5 to 20.9).
+"""Carrying out what was decided, through the door that writes (spec/corrections.md sections 17.5 to 17.9).
 
 Every method is to be called inside the door's transaction: what it decides by is then what stands when it writes.
 """
@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Final
 
 from agent_memory.door import Door
-from agent_memory.errors import RecordError
+from agent_memory.errors import ArgumentError, RecordError
 from agent_memory.extension import ConsolidationScope, Scope
-from agent_memory.lifecycle import archive, partner_of, reopen_alone, resolve_transition, supersede
+from agent_memory.lifecycle import archive, born_archived, partner_of, reopen_alone, resolve_transition, supersede
 from agent_memory.lineage import at_free_id
 from agent_memory.pipeline.report import IngestReport, Rejection
 from agent_memory.pipeline.scoping import visible
@@ -89,6 +89,7 @@ class Corrections:
     def _land(self, write: MemoryRecord, under: Under, decision: Decision, now: datetime) -> RememberResult:
         standing = under.standing
         restates = decision.outcome is Outcome.RESTATES
+        marked = False
         also: set[str] = set()
         extra: list[MemoryRecord] = []
         versions: list[MemoryRecord] = []
@@ -99,17 +100,19 @@ class Corrections:
                 standing, loser = resolve_transition(standing, partner, reason=reason, now=now)
                 versions += [standing, loser]
             extra = [held for held in under.live[1:] if partner is None or held.id != partner.id]
-            if restates and not same_value(drawn_line(standing), drawn_line(write)):
+            marked = restates and not same_value(drawn_line(standing), drawn_line(write))
+            if marked:
                 also.add(standing.id)
         if not restates:
-            displaced = {line.said for held in under.live for line in under.ledger.value_of(held.id).lines}
+            values = [under.ledger.value_of(held.id) for held in under.live]
+            displaced = {said for value in values for said in under.ledger.wordings(value)}
             gone = {record.id for record in versions}
             copies = self._copies(displaced - {text_digest(write.body, write.scope.consolidation)})
             extra += [copy for copy in copies if copy.id not in gone]
         also.update(record.id for record in extra)
         new = self._with_evidence(write, decision.repeats).evolve(
             {
-                "supersedes": None if standing is None else standing.id,
+                "supersedes": None if standing is None or marked else standing.id,
                 "extension": write.extension.evolve(supersedes_also=tuple(also)),
             }
         )
@@ -193,7 +196,7 @@ class Corrections:
         scope = write.scope.consolidation
         said = text_digest(write.body, scope)
         lines = self._door.lines("said", [said])
-        places = {line.place for line in lines if line.fate is Fate.PAST and line.place is not None}
+        places = {line.place for line in lines if line.fate in (Fate.PAST, Fate.ECHO) and line.place is not None}
         if not places or self._copies([said]):
             return None
         repeated: list[tuple[Line, Ledger]] = []
@@ -202,7 +205,7 @@ class Corrections:
             by_place.setdefault(line.place, []).append(line)
         for held in by_place.values():
             ledger = Ledger(held)
-            if any(value.stands and value.is_said_by(said, None) for value in ledger.values.values()):
+            if any(value.stands and ledger.says(value, said, None) for value in ledger.values.values()):
                 return None
             retired = ledger.retired(said, None)
             if retired is not None:
@@ -213,7 +216,7 @@ class Corrections:
         standing = standing_of(tuple(self._door.get_many(ledger.live).values()))
         current = standing[0].id if standing else None
         note = wording.unkeyed_echo_note(line.record_id, current)
-        before = [line for line in lines if line.fate is Fate.BLOCKED and line.place is None]
+        before = [line for line in lines if line.fate is Fate.ECHO and line.place is None]
         return self._block(write, Policy.ECHO_GUARD, line.record_id, current, before, note)
 
     # ------------------------------------------------------------------ going back, and letting go
@@ -234,7 +237,9 @@ class Corrections:
             confidence=old.confidence,
             tags=old.tags,
             created_at=now,
-            extension=old.extension.evolve(scope=scope, standing=None, supersedes_also=(), declared=False),
+            extension=old.extension.evolve(
+                scope=scope, standing=None, outcome=None, supersedes_also=(), declared=False
+            ),
         )
         # Going back is going on from the old record, whoever it came from: with it goes what was restored from it.
         restored = restored.evolve({"evidence": (old.id,)})
@@ -295,7 +300,10 @@ class Corrections:
     def _retire(
         self, live: tuple[MemoryRecord, ...], ledger: Ledger | None, reason: str, now: datetime
     ) -> RememberResult:
-        said = set[bytes]() if ledger is None else {ln.said for held in live for ln in ledger.value_of(held.id).lines}
+        values = [] if ledger is None else [ledger.value_of(held.id) for held in live]
+        said = {said for value in values for said in (ledger.wordings(value) if ledger else ())}
+        if wording.blocked_by(reason) is not None:
+            raise ArgumentError("the reason is in our own words for a blocked write; give it in yours")
         leaving = [*live, *self._copies(said)]
         versions = [archive(record, reason=reason, now=now) for record in leaving]
         versions += self._left_alone(leaving, versions, now)

@@ -1,5 +1,5 @@
 """What was said under a key, in lines: enough to decide a write without reading a record (spec/corrections.md
-section 20.4).
+section 17.4).
 
 The catalogue keeps a line for every record that has a key, for every other one that is live, and for every blocked one.
 Texts and objects are in it as digests only.  A :class:`Ledger` is the lines of one key in one scope, gathered into
@@ -19,7 +19,7 @@ from agent_memory.extension import ConsolidationScope
 from agent_memory.records import MemoryRecord
 
 from .values import object_form, text_form
-from .wording import blocked_as
+from .wording import Policy, blocked_as
 
 __all__ = [
     "Fate",
@@ -42,8 +42,14 @@ class Fate(IntEnum):
     LIVE = 0
     PAST = 1
     """It stood, and was replaced or archived."""
-    BLOCKED = 2
-    """It never stood."""
+    ECHO = 2
+    """It never stood: it said a retired value again."""
+    BACKFILL = 3
+    """It never stood: it was about the time before."""
+
+    @property
+    def blocked(self) -> bool:
+        return self >= Fate.ECHO
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,8 @@ def line_of(record: MemoryRecord) -> Line | None:
         return None
     fate, about = Fate.LIVE if record.state.is_live else Fate.PAST, record.superseded_by
     if blocked is not None:
-        fate, about = Fate.BLOCKED, blocked[1]
+        fate = Fate.ECHO if blocked[0] is Policy.ECHO_GUARD else Fate.BACKFILL
+        about = blocked[1]
     scope = record.scope.consolidation
     return Line(
         record_id=record.id,
@@ -145,10 +152,12 @@ class Value:
     Attributes:
         last: the line of the latest of them, whose fate is the fate of the value.
         lines: all of them.
+        echoes: what was blocked because it said the value again, in whatever words.
     """
 
     last: Line
     lines: list[Line] = field(default_factory=list)
+    echoes: list[Line] = field(default_factory=list)
 
     @property
     def stands(self) -> bool:
@@ -158,12 +167,24 @@ class Value:
     def ids(self) -> frozenset[str]:
         return frozenset(line.record_id for line in self.lines)
 
+    @property
+    def objects(self) -> set[bytes]:
+        return {line.object for line in self.lines if line.object is not None}
+
+    @property
+    def texts(self) -> set[bytes]:
+        """Every text that says it, as far as is known."""
+        return {line.said for line in (*self.lines, *self.echoes)}
+
     def is_said_by(self, said: bytes, object_: bytes | None) -> bool:
         """Whether a write says this value: its object decides where both have one, else its text."""
-        objects = {line.object for line in self.lines if line.object is not None}
-        if object_ is not None and objects:
-            return object_ in objects
-        return any(line.said == said for line in self.lines)
+        objects = self.objects
+        return object_ in objects if object_ is not None and objects else said in self.texts
+
+    def equals(self, other: Value) -> bool:
+        """Whether two values are one that stood at two times: by their objects where both have one, else by texts."""
+        mine, theirs = self.objects, other.objects
+        return not mine.isdisjoint(theirs) if mine and theirs else not self.texts.isdisjoint(other.texts)
 
 
 class Ledger:
@@ -171,8 +192,8 @@ class Ledger:
 
     def __init__(self, lines: Iterable[Line]) -> None:
         ordered = sorted(lines, key=lambda line: (line.born, line.record_id))
-        self._held = {line.record_id: line for line in ordered if line.fate is not Fate.BLOCKED}
-        self.blocked = tuple(line for line in ordered if line.fate is Fate.BLOCKED)
+        self._held = {line.record_id: line for line in ordered if not line.fate.blocked}
+        self.blocked = tuple(line for line in ordered if line.fate.blocked)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -194,21 +215,42 @@ class Ledger:
             members[self._last(line).record_id].append(line)
         for last_id, lines in members.items():
             found[last_id] = Value(self._held[last_id], lines)
+        for line in self.blocked:
+            repeated = self._held.get(line.about or "") if line.fate is Fate.ECHO else None
+            if repeated is not None:
+                found[self._last(repeated).record_id].echoes.append(line)
         return found
 
     def value_of(self, record_id: str) -> Value:
         """The value a record of this ledger belongs to."""
         return self.values[self._last(self._held[record_id]).record_id]
 
+    def wordings(self, value: Value) -> set[bytes]:
+        """Every text that says a value, at whatever time it stood."""
+        return {said for other in self.values.values() if other is value or other.equals(value) for said in other.texts}
+
+    def says(self, value: Value, said: bytes, object_: bytes | None) -> bool:
+        """Whether a write says a value that stands: in its words, or in those of an earlier time it stood."""
+        if value.is_said_by(said, object_):
+            return True
+        if object_ is not None and value.objects:
+            return False
+        return said in self.wordings(value)
+
     def retired(self, said: bytes, object_: bytes | None) -> Line | None:
-        """The line of the latest retired value that a write would say again, or None."""
+        """The line of the latest retired value that a write would say again, or None.
+
+        To be asked of what no standing value says (:meth:`says`).
+        """
         matching = [value for value in self.values.values() if not value.stands and value.is_said_by(said, object_)]
         if not matching:
             return None
         value = max(matching, key=lambda value: (value.last.born, value.last.record_id))
-        saying = [line for line in value.lines if line.said == said] or [
-            line for line in value.lines if line.object == object_ and object_ is not None
-        ]
+        saying = (
+            [line for line in value.lines if line.said == said]
+            or [line for line in value.lines if line.object == object_ and object_ is not None]
+            or [value.last]
+        )
         return max(saying, key=lambda line: (line.born, line.record_id))
 
     def displaced_by(self, value: Value) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Everything that happened under a key, or to one record (spec/corrections.md section 20.9)."""
+"""Everything that happened under a key, or to one record (spec/corrections.md section 17.9)."""
 
 from __future__ import annotations
 

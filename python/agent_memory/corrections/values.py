@@ -1,4 +1,4 @@
-"""When two values are the same value, and two texts the same text (spec/corrections.md section 20.3).
+"""When two values are the same value, and two texts the same text (spec/corrections.md section 17.3).
 
 Case, white space and Unicode form say nothing; everything else does: -5 is not 5, C++ is not C#, 1.5 is not 1,5.  So
 whatever is taken for the same here may be blocked without losing a difference.
@@ -45,7 +45,8 @@ def restates_object(body: str, object_: str, before: str) -> bool:
     if text.analyse(body).negated != text.analyse(before).negated:
         return False
     known = {*stated, *_folded(_words(before))}
-    names = (word for at, word in enumerate(words) if _names_something(word, first=at == 0))
+    cased = any(character.islower() for character in body)  # in capitals throughout, a capital names nothing
+    names = (word for at, word in enumerate(words) if _names_something(word, cased=cased and at > 0))
     return all(name in known for name in _folded(list(names)))
 
 
@@ -58,7 +59,10 @@ def _folded(words: list[str]) -> list[str]:
     return [kernel.text_fold(word) for word in words]
 
 
-def _names_something(word: str, *, first: bool) -> bool:
+def _names_something(word: str, *, cased: bool) -> bool:
+    """Whether a word has a digit, or where ``cased`` an upper-case letter, or lower and upper case in the middle."""
     if any(character.isdigit() for character in word):
         return True
-    return any(character.isupper() for character in (word[1:] if first else word))
+    if cased:
+        return any(character.isupper() for character in word)
+    return any(character.isupper() for character in word[1:]) and not word.isupper()

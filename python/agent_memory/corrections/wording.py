@@ -1,4 +1,4 @@
-"""What is written down when a write is blocked, and what a verdict advises (spec/corrections.md section 20.10).
+"""What is written down when a write is blocked, and what a verdict advises (spec/corrections.md section 17.10).
 
 A reason is kept with the record, so the fate of a record can be read from it: archived for one of these reasons, it
 never stood.  A note is for whoever wrote, and says what to do next.  Neither quotes what a record says.

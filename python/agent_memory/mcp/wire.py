@@ -57,11 +57,11 @@ class _Lines:
         threading.Thread(target=_read, args=(hand_over,), name="stdin", daemon=True).start()
 
     def end(self) -> None:
-        """Let the lines end here; what was not read is not read any more."""
-        self._out.close()
+        """Let the lines end here: what has been read is still handed on, and nothing more is."""
+        self._into.close()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        with contextlib.suppress(anyio.ClosedResourceError):
+        async with self._out:
             async for line in self._out:
                 if line is None:
                     return
@@ -91,7 +91,7 @@ class _Lines:
 def _read(hand_over: Callable[[bytes | None], None]) -> None:
     """Hand over every line of stdin, then None.  Of a line that is too long, its beginning and that it is."""
     rest = b""
-    with contextlib.suppress(OSError, RuntimeError):  # closed under us, or the loop has ended
+    with contextlib.suppress(Exception):  # nobody listens any more; there is nothing left to do and nobody to tell
         while chunk := os.read(sys.stdin.fileno(), _CHUNK):
             *lines, tail = chunk.split(b"\n")
             for line in lines:

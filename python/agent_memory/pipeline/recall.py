@@ -6,7 +6,7 @@ made of are read from the store, so an index that lags behind shows nothing that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from math import isfinite
 from typing import Final
@@ -46,6 +46,7 @@ def retrieve(
     touches: TouchCounts | None = None,
     candidates_per_index: int = 32,
     scope: Scope | None = None,
+    holders: Callable[[str], Iterable[MemoryRecord]] | None = None,
 ) -> RetrievedBlock:
     """Find what is relevant to ``query``, best first, as many whole records as the budget holds.
 
@@ -64,6 +65,8 @@ def retrieve(
         candidates_per_index: how many records that may be shown are taken from each index, 1 or more.
         scope: whose memory is asked for; a record is shown when each field of its scope is unset or equal to the one
             asked for.  None asks for everybody's.
+        holders: answers the live records that hold a key, in whatever scope; without it the store is read through for
+            them when a record with a key may be shown.
 
     Raises:
         ArgumentError: an argument of the wrong type, or ``candidates_per_index`` below 1.
@@ -72,7 +75,7 @@ def retrieve(
     _check(query, budget_tokens, candidates_per_index)
     moment = now_utc() if now is None else truncate(now, "now")
     counts = _NO_TOUCHES if touches is None else touches
-    visibility = Visibility(store, scope=scope, archived=include_archived, history=include_history)
+    visibility = Visibility(store, scope=scope, archived=include_archived, history=include_history, holders=holders)
     relevance: dict[str, float] = {}
     for index in indexes:
         found = _candidates(index, query, candidates_per_index, visibility)

@@ -1,13 +1,13 @@
 """What one recall may see of a store (SPEC sections 14.2 and 14.3).
 
-Records are read once per recall and kept for its duration; a scan over the whole store happens only for history, and
-for values under a key, which a narrower scope may hide.
+Records are read once per recall and kept for its duration; a scan over the whole store happens only for history, and,
+where nobody says who holds a key, for values under one, which a narrower scope may hide.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from agent_memory.extension import Scope
@@ -27,10 +27,21 @@ class Visibility:
         store: where they are.
         scope: whose memory is asked for; None for everybody's.
         archived, history: whether archived and superseded records may be shown.
+        holders: the live records that hold a key, in whatever scope.
     """
 
-    def __init__(self, store: RecordStore, *, scope: Scope | None, archived: bool, history: bool) -> None:
+    def __init__(
+        self,
+        store: RecordStore,
+        *,
+        scope: Scope | None,
+        archived: bool,
+        history: bool,
+        holders: Callable[[str], Iterable[MemoryRecord]] | None = None,
+    ) -> None:
         self._store = store
+        self._holders_of = holders or (lambda key: self._holders[key])
+        self._keys: dict[str, tuple[MemoryRecord, ...]] = {}
         self._scope = scope
         self._history = history
         self._archived = archived
@@ -98,9 +109,11 @@ class Visibility:
         """Whether a value under the same key, in a narrower scope that may be shown, stands for this one."""
         if record.key is None or not record.state.is_live:
             return False
+        if record.key not in self._keys:
+            self._keys[record.key] = tuple(self._holders_of(record.key))
         return any(
-            hides(holder.scope, record.scope) and visible(holder.scope, self._scope)
-            for holder in self._holders[record.key]
+            holder.state.is_live and hides(holder.scope, record.scope) and visible(holder.scope, self._scope)
+            for holder in self._keys[record.key]
         )
 
     def _replaced_by(self, record: MemoryRecord) -> list[MemoryRecord]:
