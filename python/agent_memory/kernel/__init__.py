@@ -28,7 +28,7 @@ if _choice in {"", "native"}:
         verify_signatures,
     )
 elif _choice == "python":
-    from .reference import (
+    from .reference import (  # type: ignore[assignment]  # the same to whoever uses it
         Index,
         build_info,
         canonical_json,
