@@ -104,10 +104,11 @@ class TestTables:
         assert {name: int(number) for name, number in months} == MONTHS
 
     def test_every_character_is_read_alike(self) -> None:
-        """Alone, between letters, after a digit, and with a mark, all of Unicode."""
+        """Alone, between letters, after a digit, and with a mark: all of Unicode but its great empty stretches."""
         native, plain = Index(), Plain()
         step = 1024
-        for start in range(0, sys.maxunicode + 1, step):
+        told = [*range(0, 0x32400, step), 0xE0000, 0xEFC00, 0xFFC00, sys.maxunicode + 1 - step]
+        for start in told:
             inside = (chr(code) for code in range(start, start + step) if not 0xD800 <= code <= 0xDFFF)
             text = " ".join(f"{char} x{char}y 1{char}2 {char}\u0301 {char}a" for char in inside)
             if text:

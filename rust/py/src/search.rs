@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::RwLock;
 
-use agent_memory_core::search::{self, Asked, Config, Id, Language, Type, id_text, parse_id};
+use agent_memory_core::search::{self, Asked, Config, Id, Kind, Language, Type, id_text, parse_id};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -235,17 +235,33 @@ fn share(hundredths: u64) -> u8 {
 
 fn rows<'py>(py: Python<'py>, found: &[search::Row]) -> PyResult<Bound<'py, PyList>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let class = CLASS.import(py, "agent_memory.kernel.reference.search.packing", "Row")?;
-    let rows = PyList::empty(py);
-    for row in found {
-        let [relevance, state, recency, salience, confidence, importance, standing] = row.factors;
-        let factors = (relevance, state, recency, salience, confidence, importance, standing).into_pyobject(py)?;
-        let begin = (id_text(row.id), row.score).into_pyobject(py)?;
-        let end = (row.tokens, row.kind.name(), row.of.map(id_text), row.cut).into_pyobject(py)?;
-        let fields = begin.iter().chain(factors.iter()).chain(end.iter()).collect::<Vec<_>>();
-        rows.append(class.call1(PyTuple::new(py, fields)?)?)?;
-    }
-    Ok(rows)
+    // The class is a tuple with names, and is made as one: its own way is several times as slow.
+    let new = NEW.get_or_try_init(py, || py.get_type::<PyTuple>().getattr("__new__").map(Bound::unbind))?.bind(py);
+    let kinds = [Kind::Match, Kind::Partner, Kind::Predecessor].map(|kind| PyString::intern(py, kind.name()));
+    let rows = found.iter().map(|row| {
+        let float = |number: f64| PyFloat::new(py, number).into_any();
+        let of = row.of.map_or_else(|| py.None().into_bound(py), |id| PyString::new(py, &id_text(id)).into_any());
+        let [relevance, state, recency, salience, confidence, importance, standing] = row.factors.map(float);
+        let fields = [
+            PyString::new(py, &id_text(row.id)).into_any(),
+            float(row.score),
+            relevance,
+            state,
+            recency,
+            salience,
+            confidence,
+            importance,
+            standing,
+            row.tokens.into_pyobject(py)?.into_any(),
+            kinds[row.kind as usize].clone().into_any(),
+            of,
+            row.cut.into_pyobject(py)?.into_any(),
+        ];
+        new.call1((class, PyTuple::new(py, fields)?))
+    });
+    PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// What `read` makes of each item of an argument.

@@ -96,7 +96,7 @@ impl Analyser {
 
     /// How many different terms there have been.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn terms_met(&self) -> usize {
         self.terms.len()
     }
 

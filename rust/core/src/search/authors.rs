@@ -59,11 +59,11 @@ pub fn begins_with(body: &str, author: &str) -> bool {
     rest.is_some_and(|rest| rest.chars().next().is_none_or(|next| !matches!(class_of(next), b'l' | b'm' | b'n' | b'u')))
 }
 
-/// Whether a text ends as a question.
+/// Whether a text ends as a question. The mark of Greek, U+037E, is a semicolon in normalised text.
 #[must_use]
 pub fn is_question(body: &str) -> bool {
     let closing = ['"', '\'', ')', ']', '»', '”', '’', '」', '』', '）', '*', ' ', '\t', '\r', '\n'];
-    body.trim_end_matches(closing).ends_with(['?', '？', '؟', '\u{37E}'])
+    body.trim_end_matches(closing).ends_with(['?', '？', '؟', ';'])
 }
 
 /// Whether a text holds a year from 1900 to 2099.

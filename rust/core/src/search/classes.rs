@@ -114,8 +114,8 @@ const KEPT: u8 = 0x80;
 static ASCII: [u8; 256] = {
     let mut classes = [b's'; 256];
     let mut at = 0;
+    let mut byte = 0_u8;
     while at < 128 {
-        let byte = at as u8;
         if byte.is_ascii_alphabetic() {
             classes[at] = b'l';
         } else if byte.is_ascii_digit() {
@@ -124,6 +124,7 @@ static ASCII: [u8; 256] = {
             classes[at] = b's' | KEPT;
         }
         at += 1;
+        byte += 1;
     }
     classes
 };

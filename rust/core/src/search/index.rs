@@ -14,13 +14,13 @@ use super::lending::Scratch;
 use super::names::{Scopes, Texts, count};
 use super::postings::{Posting, Postings};
 use super::reading::{self, Batch, Draft};
-use super::records::{Id, Row, Tombstone, parse_id};
+use super::records::{Id, Order, QUESTION, Row, TIMELY, Tombstone, USER, parse_id};
 use super::sessions::Sessions;
 use super::speakers::Speakers;
 use super::weights::Weights;
 
 /// Records read at a time.
-const AT_ONCE: usize = 1 << 16;
+const AT_ONCE: usize = 1 << 14;
 /// Most records there can be.
 const MOST: usize = 1 << 31;
 /// Records are numbered anew when more than this many, and more than a quarter of all, are gone or scattered.
@@ -49,6 +49,8 @@ pub struct Index {
     pub(super) config: Config,
     /// By number; numbers of records that are gone are not given again until all are numbered anew.
     pub(super) rows: Vec<Row>,
+    /// The traits of each row once more, close together.
+    pub(super) traits: Vec<u8>,
     /// How many rows hold a record.
     pub(super) held: usize,
     /// The sum of their lengths.
@@ -118,6 +120,8 @@ impl Index {
         }
         if payloads.len() > before / 2 {
             self.postings.shrink();
+            self.rows.shrink_to_fit();
+            self.sessions.shrink();
         }
         Ok(())
     }
@@ -150,7 +154,7 @@ impl Index {
             }
         }
         let mut gone = Vec::new();
-        let mut fresh: Vec<(u32, (i64, i64, Id), usize, usize)> = Vec::new();
+        let mut fresh: Vec<(u32, Order, usize, usize)> = Vec::new();
         for part in 0..batches.len() {
             for place in 0..batches[part].drafts.len() {
                 let batch = &mut batches[part];
@@ -182,7 +186,7 @@ impl Index {
         fresh.sort_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| if a.0 == NONE { std::cmp::Ordering::Equal } else { a.1.cmp(&b.1) })
         });
-        let mut known: Vec<Vec<u32>> = batches.iter().map(|batch| vec![NONE; batch.analyser.len()]).collect();
+        let mut known: Vec<Vec<u32>> = batches.iter().map(|batch| vec![NONE; batch.analyser.terms_met()]).collect();
         for (_, _, part, place) in fresh {
             let row = self.make_row(&batches[part].drafts[place]);
             let terms = std::mem::take(&mut batches[part].drafts[place].terms);
@@ -228,6 +232,7 @@ impl Index {
         self.release_texts(&old);
         (row.terms, row.length) = (old.terms, old.length);
         self.tie(&row);
+        self.traits[number as usize] = row.traits;
         self.rows[number as usize] = row;
     }
 
@@ -282,9 +287,9 @@ impl Index {
             held: true,
             kind: wire.kind,
             state: wire.state,
-            question: draft.question,
-            timely: draft.timely,
-            user: draft.author == "user",
+            traits: if draft.question { QUESTION } else { 0 }
+                | if draft.timely { TIMELY } else { 0 }
+                | if draft.author == "user" { USER } else { 0 },
             confidence: wire.confidence,
             value: wire.value,
             created_at: wire.created_at,
@@ -327,6 +332,7 @@ impl Index {
             self.hasher.hash_one(rows.get(*number as usize).map_or(row.id, |row| row.id))
         });
         let in_session = self.scope_numbers(row.scope)[3] != NONE;
+        self.traits.push(row.traits);
         self.rows.push(row);
         self.sessions.grow(self.rows.len());
         if in_session {
@@ -443,6 +449,7 @@ impl Index {
             numbers[*old as usize] = number;
             rows.push(std::mem::take(&mut self.rows[*old as usize]));
         }
+        self.traits = rows.iter().map(|row| row.traits).collect();
         self.rows = rows;
         self.postings.renumber(&numbers);
         for number in &mut self.numbers {

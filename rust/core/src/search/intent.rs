@@ -5,7 +5,8 @@ use super::config::Config;
 use super::days::{DAY, day_number, year_of};
 use super::english::{AMBIGUOUS_MONTHS, BEFORE_MONTH, MONTHS};
 use super::fold::beginning;
-use super::records::Row;
+use super::index::Index;
+use super::records::{QUESTION, TIMELY, USER};
 use super::speakers::Speakers;
 
 /// A month, or a day of it, of one year or of any.
@@ -69,24 +70,25 @@ impl Intent {
         }
     }
 
-    /// The raw score: the sum of impacts times what applies, in this order.
+    /// The raw score of a record: the sum of its impacts times what applies, in this order.
     #[allow(clippy::cast_precision_loss)]
     #[must_use]
-    pub fn multiplied(&self, impact: u64, row: &Row, config: &Config) -> f64 {
+    pub fn multiplied(&self, impact: u64, index: &Index, number: usize) -> f64 {
+        let (config, traits) = (&index.config, index.traits[number]);
         let mut raw = impact as f64;
-        if self.author.is_some_and(|author| author == row.author) {
+        if self.author.is_some_and(|author| author == index.rows[number].author) {
             raw *= config.author;
         }
-        if self.own && row.user {
+        if self.own && traits & USER > 0 {
             raw *= config.own;
         }
-        if row.question {
+        if traits & QUESTION > 0 {
             raw *= config.question;
         }
-        if self.when && row.timely {
+        if self.when && traits & TIMELY > 0 {
             raw *= config.when;
         }
-        if self.span.is_some_and(|span| span.holds(row.event_at, config.date_days)) {
+        if self.span.is_some_and(|span| span.holds(index.rows[number].event_at, config.date_days)) {
             raw *= config.date;
         }
         raw
@@ -191,26 +193,26 @@ fn words_and_numbers(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn span(month: i64, year: i64, day: i64) -> Option<Span> {
-        Some(Span { month, year: (year > 0).then_some(year), day: (day > 0).then_some(day) })
+    fn span(month: i64, year: i64, day: i64) -> Span {
+        Span { month, year: (year > 0).then_some(year), day: (day > 0).then_some(day) }
     }
 
     #[test]
     fn months_are_named_in_many_ways() {
         for (query, found) in [
-            ("on 2023-05-07?", span(5, 2023, 7)),
-            ("2023-05", span(5, 2023, 0)),
-            ("2023-05-00", span(5, 2023, 0)),
-            ("2023-05-32", span(5, 2023, 0)),
+            ("on 2023-05-07?", Some(span(5, 2023, 7))),
+            ("2023-05", Some(span(5, 2023, 0))),
+            ("2023-05-00", Some(span(5, 2023, 0))),
+            ("2023-05-32", Some(span(5, 2023, 0))),
             ("2023-053", None),
             ("12023-05", None),
             ("2023-13", None),
-            ("7th of may 2023", span(5, 2023, 0)),
-            ("may 7th, 2023", span(5, 2023, 7)),
+            ("7th of may 2023", Some(span(5, 2023, 0))),
+            ("may 7th, 2023", Some(span(5, 2023, 7))),
             ("what may happen", None),
-            ("in may", span(5, 0, 0)),
-            ("june 5", span(6, 0, 5)),
-            ("december", span(12, 0, 0)),
+            ("in may", Some(span(5, 0, 0))),
+            ("june 5", Some(span(6, 0, 5))),
+            ("december", Some(span(12, 0, 0))),
             ("march 1234567890", None),
         ] {
             assert_eq!(span_of(query), found, "{query}");
@@ -220,10 +222,10 @@ mod tests {
     #[test]
     fn spans_hold_moments() {
         let at = |year, month, day| day_number(year, month, day) * DAY;
-        let may = span(5, 2023, 0).unwrap();
+        let may = span(5, 2023, 0);
         assert!(may.holds(at(2023, 5, 31), 0) && !may.holds(at(2023, 6, 1), 0) && may.holds(at(2023, 6, 14), 14));
-        assert!(span(2, 2023, 30).unwrap().holds(at(2023, 2, 1), 0));
-        assert!(span(12, 0, 0).unwrap().holds(at(2024, 1, 5), 14));
+        assert!(span(2, 2023, 30).holds(at(2023, 2, 1), 0));
+        assert!(span(12, 0, 0).holds(at(2024, 1, 5), 14));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Scores, and what fits a budget (spec/recall.md sections 6.2 and 6.3; SPEC sections 14.1 and 14.3).
 
+use std::cell::OnceCell;
+use std::hint::black_box;
+
 use hashbrown::HashSet;
 
 use super::index::Index;
@@ -10,6 +13,12 @@ const HALF_LIFE_DAYS: f64 = 30.0;
 const SECONDS_A_DAY: f64 = 86_400.0;
 const LEAST_RECENCY: f64 = 0.1;
 const TOUCHES_FOR_HALF: u64 = 5;
+
+/// Candidates sorted at a time.
+const PART: usize = 64;
+
+/// Score, id, number and relevance of a candidate.
+type Ranked = (f64, Id, u32, f64);
 
 /// Why a record is in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +62,24 @@ pub struct Row {
     pub cut: usize,
 }
 
+/// The relevance of candidates, which only disputes are looked up in.
+struct Relevance<'a> {
+    given: &'a [(u32, f64)],
+    sorted: OnceCell<Vec<(u32, f64)>>,
+}
+
+impl Relevance<'_> {
+    fn of(&self, number: u32) -> Option<f64> {
+        let sorted = self.sorted.get_or_init(|| {
+            let mut sorted = self.given.to_vec();
+            sorted.sort_unstable_by_key(|(number, _)| *number);
+            sorted
+        });
+        let place = sorted.binary_search_by_key(&number, |(number, _)| *number);
+        place.ok().map(|place| sorted[place].1)
+    }
+}
+
 /// Fills a budget of tokens and of rows, a record or a whole dispute at a time.
 #[derive(Debug)]
 pub struct Packing<'a> {
@@ -89,26 +116,46 @@ impl<'a> Packing<'a> {
         }
     }
 
-    /// The rows for candidates, given with their relevance and sorted by number.
+    /// The rows for candidates, given with their relevance.
     #[must_use]
     pub fn pack(mut self, relevance: &[(u32, f64)]) -> Vec<Row> {
-        let mut ranked: Vec<(Row, u32)> = relevance
+        let relevance = Relevance { given: relevance, sorted: OnceCell::new() };
+        let mut ranked: Vec<Ranked> = relevance
+            .given
             .iter()
-            .map(|(number, share)| (self.row(self.index.row(*number), *share, Kind::Match, None), *number))
-            .filter(|(row, _)| row.score >= self.min_score)
+            .map(|(number, share)| {
+                let record = self.index.row(*number);
+                (score(&self.factors(record, *share)), record.id, *number, *share)
+            })
+            .filter(|(score, ..)| *score >= self.min_score)
             .collect();
-        ranked.sort_unstable_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-        for (row, number) in ranked {
-            if self.tokens_left == 0 || self.rows_left == 0 {
-                break;
+        // Most often the budget ends long before the candidates do, so they are sorted a part at a time.
+        let mut rest = &mut ranked[..];
+        while !rest.is_empty() && self.tokens_left > 0 && self.rows_left > 0 {
+            let part = PART.max(rest.len() / 8).min(rest.len());
+            let order = |a: &Ranked, b: &Ranked| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1));
+            if part < rest.len() {
+                rest.select_nth_unstable_by(part - 1, order);
             }
-            self.take(row, number, relevance);
+            let (first, later) = rest.split_at_mut(part);
+            first.sort_unstable_by(order);
+            for (_, id, number, share) in first {
+                if !self.packed.contains(id) {
+                    self.take(*number, *share, &relevance);
+                }
+            }
+            rest = later;
         }
         self.rows
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn row(&self, record: &Record, relevance: f64, kind: Kind, of: Option<Id>) -> Row {
+        let factors = self.factors(record, relevance);
+        Row { id: record.id, score: score(&factors), factors, tokens: record.tokens, kind, of, cut: 0 }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn factors(&self, record: &Record, relevance: f64) -> [f64; 7] {
         let elapsed = i128::from(self.now) - i128::from(record.updated_at);
         let days = (elapsed as f64 / 1000.0 / SECONDS_A_DAY).max(0.0);
         let touches = self.index.touches.get(&record.id).copied().unwrap_or(0);
@@ -121,34 +168,33 @@ impl<'a> Packing<'a> {
             State::Superseded => 0.3,
             State::Archived => 0.1,
         };
-        let factors = [
+        // The compiler would make another function of this, whose last bit may differ from that of the reference.
+        let recency = black_box(0.5_f64).powf(days / HALF_LIFE_DAYS).max(LEAST_RECENCY);
+        [
             relevance,
             state,
-            0.5_f64.powf(days / HALF_LIFE_DAYS).max(LEAST_RECENCY),
+            recency,
             1.0 + touches as f64 / (touches.saturating_add(TOUCHES_FOR_HALF)) as f64,
             f64::from(record.confidence) / 10_000.0,
-            1.0 + (record.value as f64 / 10_000.0).ln(),
+            if record.value == 10_000 { 1.0 } else { 1.0 + (record.value as f64 / 10_000.0).ln() },
             standing,
-        ];
-        let score = factors.iter().fold(1.0, |score, factor| score * factor);
-        Row { id: record.id, score, factors, tokens: record.tokens, kind, of, cut: 0 }
+        ]
     }
 
     /// Packs a candidate with what must come with it, if all of that fits; then its history, while it fits.
-    fn take(&mut self, row: Row, number: u32, relevance: &[(u32, f64)]) {
-        if self.packed.contains(&row.id) {
+    fn take(&mut self, number: u32, share: f64, relevance: &Relevance<'_>) {
+        let record = self.index.row(number);
+        if !self.fits(u64::from(record.tokens), 1) {
             return;
         }
-        let id = row.id;
-        let share = row.factors[0];
-        let mut group = vec![(row, number)];
-        if let Some(partner) = self.visibility.partner(self.index.row(number)) {
+        let id = record.id;
+        let mut group = vec![(self.row(record, share, Kind::Match, None), number)];
+        if let Some(partner) = self.visibility.partner(record) {
             let record = self.index.row(partner);
             if !self.visibility.may_accompany(record) {
                 return;
             }
-            let own = relevance.binary_search_by_key(&partner, |(number, _)| *number);
-            let share = own.map_or(share, |place| relevance[place].1);
+            let share = relevance.of(partner).unwrap_or(share);
             group.push((self.row(record, share, Kind::Partner, Some(id)), partner));
         }
         let tokens = group.iter().map(|(row, _)| u64::from(row.tokens)).sum();
@@ -194,4 +240,9 @@ impl<'a> Packing<'a> {
         self.packed.insert(row.id);
         self.rows.push(row);
     }
+}
+
+/// The product of factors, in their order.
+fn score(factors: &[f64; 7]) -> f64 {
+    factors.iter().fold(1.0, |score, factor| score * factor)
 }

@@ -201,11 +201,10 @@ fn ids(reader: &mut Reader<'_>, into: &mut Vec<Id>) -> Read<()> {
 }
 
 /// The whole number that is the value of a key lent from `payload`. The reader passes numbers over; it lends keys, and a
-/// lent key tells where its value stands.
-fn natural_after(payload: &[u8], key: &Cow<'_, str>) -> Read<u64> {
-    let Cow::Borrowed(lent) = key else { return Err(Malformed) };
-    let place = (lent.as_ptr() as usize).checked_sub(payload.as_ptr() as usize).ok_or(Malformed)?;
-    let rest = payload.get(place + lent.len()..).ok_or(Malformed)?;
+/// lent key tells where its value stands. One that is not lent, as it holds escapes, lies elsewhere in memory and is refused.
+fn natural_after(payload: &[u8], key: &str) -> Read<u64> {
+    let place = (key.as_ptr() as usize).checked_sub(payload.as_ptr() as usize).ok_or(Malformed)?;
+    let rest = payload.get(place.saturating_add(key.len())..).ok_or(Malformed)?;
     let value = rest.iter().position(|byte| !matches!(byte, b'"' | b':' | b' ' | b'\t' | b'\r' | b'\n'));
     let digits = rest[value.ok_or(Malformed)?..].iter().take_while(|byte| byte.is_ascii_digit());
     let mut count = None;

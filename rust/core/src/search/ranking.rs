@@ -1,5 +1,7 @@
 //! Raw scores and the best of them (spec/recall.md sections 5 and 6).
 
+use std::cmp::Ordering;
+
 use super::analyser::{Analyser, MOST_QUERY_CHARACTERS, is_first_person};
 use super::fold::beginning;
 use super::index::Index;
@@ -10,8 +12,10 @@ use super::records::{Id, Row as Record, Type};
 use super::visibility::{Filter, Scope, Visibility};
 use super::weights::rarity;
 
-/// Records looked at together when the best are sought.
-const BLOCK: usize = 64;
+/// Records looked at together when the best are sought: a power of two, so that there are some thousand blocks.
+const LEAST_BLOCK: usize = 16;
+const MOST_BLOCK: usize = 256;
+const BLOCKS: usize = 2048;
 
 /// What a recall asks for.
 #[derive(Clone, Debug)]
@@ -54,7 +58,8 @@ impl Index {
     /// At most `k` ids and raw scores of records in any state, best first, then by id.
     #[must_use]
     pub fn candidates(&self, query: &str, k: i64) -> Vec<(Id, f64)> {
-        let best = self.best(query, self.most(k), &|_| true);
+        let mut best = self.best(query, self.most(k), &|_| true);
+        best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| self.row(a.0).id.cmp(&self.row(b.0).id)));
         best.into_iter().map(|(number, raw)| (self.row(number).id, raw)).collect()
     }
 
@@ -76,11 +81,10 @@ impl Index {
         };
         let visibility = Visibility::new(self, &filter);
         let mut best = self.best(asked.query, k, &|row| visibility.found(row));
-        let greatest = best.first().map_or(1.0, |(_, raw)| *raw);
+        let greatest = best.iter().fold(0.0, |greatest: f64, (_, raw)| greatest.max(*raw));
         for (_, raw) in &mut best {
             *raw /= greatest;
         }
-        best.sort_unstable_by_key(|(number, _)| *number);
         Packing::new(&visibility, self, asked.now, (budget, limit), asked.min_score).pack(&best)
     }
 
@@ -89,7 +93,7 @@ impl Index {
         at_least_zero(k).min(self.len())
     }
 
-    /// The best records that are accepted, best first, then by id.
+    /// The best records that are accepted, in no order.
     fn best(&self, query: &str, k: usize, accept: Accept<'_>) -> Vec<(u32, f64)> {
         if k == 0 {
             return Vec::new();
@@ -101,7 +105,7 @@ impl Index {
         let pooled = self.scratch.try_lock().ok().and_then(|mut pool| pool.pop());
         let mut scratch = pooled.unwrap_or_default();
         let Scratch { narrow, wide, lending } = &mut scratch;
-        let best = if self.greatest_sum(&query) <= u64::from(u32::MAX) {
+        let best = if u32::try_from(self.greatest_sum(&query)).is_ok() {
             self.best_of(&query, k, accept, narrow, lending)
         } else {
             self.best_of(&query, k, accept, wide, lending)
@@ -118,7 +122,7 @@ impl Index {
         let intent = Intent::of(text, &analyser, &self.speakers);
         let mut found = Vec::new();
         analyser.terms_read(&mut found);
-        let mut met = vec![false; analyser.len()];
+        let mut met = vec![false; analyser.terms_met()];
         let mut terms = Vec::new();
         for local in found {
             if std::mem::replace(&mut met[local as usize], true) || terms.len() == self.config.query_terms {
@@ -128,6 +132,7 @@ impl Index {
             let Some(term) = self.postings.names.find(name) else { continue };
             let holding = self.postings.list(term).len();
             let lends = !self.config.context.is_empty()
+                && !self.sessions.is_empty()
                 && !is_first_person(name)
                 && !self.speakers.has_term(name)
                 && !self.is_common(holding);
@@ -171,35 +176,51 @@ impl Index {
             if *lends {
                 lending.add(self.term(*term), around, sums);
             } else {
-                self.term(*term).add_own(sums);
+                lending.add_own(self.term(*term), sums);
             }
         }
         self.choose(query, k, accept, sums)
     }
 
     /// The best of the sums, which are set to zero.
-    #[allow(clippy::cast_precision_loss)]
     fn choose<S: Sum>(&self, query: &Query, k: usize, accept: Accept<'_>, sums: &mut [S]) -> Vec<(u32, f64)> {
-        let most = query.intent.most(&self.config);
+        let size = (sums.len() / BLOCKS).next_power_of_two().clamp(LEAST_BLOCK, MOST_BLOCK);
+        let greatest: Vec<S> =
+            sums.chunks(size).map(|block| block.iter().fold(S::default(), |a, b| a.max(*b))).collect();
+        // So many records have sums as great as this. Most often the best are among them, and little else is looked at.
+        let mut enough = S::default();
+        if greatest.len() > k {
+            let mut sorted = greatest.clone();
+            enough = *sorted.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1;
+        }
         let mut best = Best { index: self, k, chosen: Vec::new(), least: None };
-        for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
-            let greatest: u64 = sums.iter().fold(S::default(), |most, sum| most.max(*sum)).into();
-            if greatest == 0 {
-                continue;
-            }
-            if best.may_hold(greatest as f64 * most) {
-                for (place, sum) in sums.iter().enumerate() {
-                    let sum: u64 = (*sum).into();
-                    if sum > 0 && best.may_hold(sum as f64 * most) {
-                        let number = block * BLOCK + place;
-                        let row = &self.rows[number];
-                        best.offer(number, query.intent.multiplied(sum, row, &self.config), accept);
+        let most = query.intent.most(&self.config);
+        let look = |best: &mut Best<'_>, sums: &[S], from: S, below: Option<S>| {
+            for (block, greatest) in greatest.iter().enumerate() {
+                if *greatest < from || *greatest == S::default() || !best.may_hold(*greatest, most) {
+                    continue;
+                }
+                let start = block * size;
+                for (place, sum) in sums[start..].iter().take(size).enumerate() {
+                    let in_turn = *sum >= from && below.is_none_or(|below| *sum < below);
+                    if in_turn && *sum > S::default() && best.may_hold(*sum, most) {
+                        let raw = query.intent.multiplied((*sum).into(), self, start + place);
+                        best.offer(start + place, raw, accept);
                     }
                 }
             }
-            sums.fill(S::default());
+            best.cut();
+        };
+        look(&mut best, sums, enough, None);
+        if enough > S::default() {
+            look(&mut best, sums, S::default(), Some(enough));
         }
-        best.finish()
+        for (sums, greatest) in sums.chunks_mut(size).zip(&greatest) {
+            if *greatest > S::default() {
+                sums.fill(S::default());
+            }
+        }
+        best.chosen
     }
 }
 
@@ -214,19 +235,26 @@ struct Best<'a> {
 }
 
 impl Best<'_> {
-    fn may_hold(&self, raw: f64) -> bool {
-        self.least.is_none_or(|(least, _)| raw >= least)
+    /// Whether a record of a sum may be among the best, for the most that sums are multiplied by.
+    #[allow(clippy::cast_precision_loss)]
+    fn may_hold(&self, sum: impl Sum, most: f64) -> bool {
+        let sum: u64 = sum.into();
+        self.least.is_none_or(|(least, _)| sum as f64 * most >= least)
     }
 
     #[allow(clippy::cast_possible_truncation)] // An index numbers records with 32 bits.
     fn offer(&mut self, number: usize, raw: f64, accept: Accept<'_>) {
-        let row = &self.index.rows[number];
-        let exceeds = self.least.is_none_or(|(least, id)| raw > least || (raw == least && row.id < id));
-        if !exceeds || !accept(row) {
+        let rows = &self.index.rows;
+        let exceeds = self.least.is_none_or(|(least, id)| match raw.total_cmp(&least) {
+            Ordering::Greater => true,
+            Ordering::Equal => rows[number].id < id,
+            Ordering::Less => false,
+        });
+        if !exceeds || !accept(&rows[number]) {
             return;
         }
         self.chosen.push((number as u32, raw));
-        if self.chosen.len() >= 2 * self.k.max(BLOCK) {
+        if self.chosen.len() >= 2 * self.k.max(LEAST_BLOCK) {
             self.cut();
         }
     }
@@ -243,15 +271,6 @@ impl Best<'_> {
         self.chosen.truncate(k);
         let last = self.chosen[k - 1];
         self.least = Some((last.1, rows[last.0 as usize].id));
-    }
-
-    fn finish(mut self) -> Vec<(u32, f64)> {
-        self.cut();
-        let rows = &self.index.rows;
-        self.chosen.sort_unstable_by(|a, b| {
-            b.1.total_cmp(&a.1).then_with(|| rows[a.0 as usize].id.cmp(&rows[b.0 as usize].id))
-        });
-        self.chosen
     }
 }
 

@@ -5,6 +5,9 @@ use super::NONE;
 /// The sixteen bytes a record id spells; they sort as the ids do.
 pub type Id = [u8; 16];
 
+/// When it happened, when it was made, and its id: what the records of a session are ordered by.
+pub type Order = (i64, i64, Id);
+
 /// What kind of thing a record is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Type {
@@ -73,6 +76,13 @@ impl State {
     }
 }
 
+/// Traits of a record: its text ends as a question.
+pub const QUESTION: u8 = 1;
+/// Its text tells a time.
+pub const TIMELY: u8 = 2;
+/// Its author is the user.
+pub const USER: u8 = 4;
+
 /// How a record is tied to others; most have nothing of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
@@ -104,12 +114,8 @@ pub struct Row {
     pub held: bool,
     pub kind: Type,
     pub state: State,
-    /// Its text ends as a question.
-    pub question: bool,
-    /// Its text tells a time.
-    pub timely: bool,
-    /// Its author is the user.
-    pub user: bool,
+    /// Of [`QUESTION`], [`TIMELY`], [`USER`].
+    pub traits: u8,
     /// Ten-thousandths.
     pub confidence: u16,
     /// Ten-thousandths.
@@ -137,9 +143,7 @@ impl Default for Row {
             held: false,
             kind: Type::Fact,
             state: State::Active,
-            question: false,
-            timely: false,
-            user: false,
+            traits: 0,
             confidence: 0,
             value: 0,
             created_at: 0,
@@ -160,7 +164,7 @@ impl Default for Row {
 impl Row {
     /// Its place among the records of its session.
     #[must_use]
-    pub fn order(&self) -> (i64, i64, Id) {
+    pub fn order(&self) -> Order {
         (self.event_at, self.created_at, self.id)
     }
 

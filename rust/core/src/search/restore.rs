@@ -9,8 +9,8 @@ use super::NONE;
 use super::analyser::Analyser;
 use super::config::Config;
 use super::index::Index;
-use super::records::{Id, Links, Row, State, Type};
-use super::snapshot::{HEAD, MAGIC, QUESTION, STANDING, TIMELY, VERSION};
+use super::records::{Id, Links, QUESTION, Row, State, TIMELY, Type, USER};
+use super::snapshot::{HEAD, MAGIC, STANDING, VERSION};
 
 impl Index {
     /// Index, cursor and epoch of a snapshot; none for one that is damaged, of another version or configuration.
@@ -83,8 +83,9 @@ impl Index {
         }
         let borrowed = reader.ids()?;
         let replaces = reader.ids()?;
-        let superseded_by = reader.maybe()?;
-        let partner = reader.maybe()?;
+        let (mut superseded_by, mut partner) = (None, None);
+        reader.maybe(&mut superseded_by)?;
+        reader.maybe(&mut partner)?;
         let standing = if flags & STANDING > 0 { Some((reader.long()?, reader.long()?)) } else { None };
         for text in tags.iter().copied().chain([key, author]).filter(|text| *text != NONE) {
             self.texts.hold_again(text);
@@ -95,9 +96,8 @@ impl Index {
             held: true,
             kind,
             state,
-            question: flags & QUESTION > 0,
-            timely: flags & TIMELY > 0,
-            user: author != NONE && self.texts.text(author) == "user",
+            traits: flags & (QUESTION | TIMELY)
+                | if author != NONE && self.texts.text(author) == "user" { USER } else { 0 },
             confidence,
             value: value.max(1),
             created_at: times[0],
@@ -123,7 +123,8 @@ impl Index {
             }
             last = Some(id);
             let replaces = reader.ids()?;
-            let superseded_by = reader.maybe()?;
+            let mut superseded_by = None;
+            reader.maybe(&mut superseded_by)?;
             self.bury(id, replaces, superseded_by);
         }
         Some(())
@@ -238,11 +239,13 @@ impl<'a> Reader<'a> {
         bytes.chunks_exact(16).map(|id| id.try_into().ok()).collect()
     }
 
-    fn maybe(&mut self) -> Option<Option<Id>> {
+    /// An id or none, into a place that is none.
+    fn maybe(&mut self, into: &mut Option<Id>) -> Option<()> {
         match self.byte()? {
-            0 => Some(None),
-            1 => self.id().map(Some),
-            _ => None,
+            0 => {}
+            1 => *into = Some(self.id()?),
+            _ => return None,
         }
+        Some(())
     }
 }

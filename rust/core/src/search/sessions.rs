@@ -18,6 +18,12 @@ impl Reach {
     const NEAR_SCATTERED: u16 = 1 << 11;
     const NEAR_LONG: u16 = 1 << 12;
 
+    /// Whether nothing is lent around it.
+    #[must_use]
+    pub fn is_alone(self) -> bool {
+        self.0 == 0
+    }
+
     /// How many records before it in its session have the numbers just below its own.
     #[must_use]
     pub fn before(self) -> usize {
@@ -42,10 +48,10 @@ impl Reach {
         self.0 & Self::NEAR_SCATTERED != 0
     }
 
-    /// Whether it or a neighbour has so many terms that it is lent less.
+    /// Whether it or a neighbour is scattered, or has so many terms that it is lent less.
     #[must_use]
-    pub fn is_near_long(self) -> bool {
-        self.0 & Self::NEAR_LONG != 0
+    pub fn is_special(self) -> bool {
+        self.0 & (Self::NEAR_SCATTERED | Self::NEAR_LONG) != 0
     }
 }
 
@@ -70,6 +76,12 @@ impl Sessions {
         &self.reaches
     }
 
+    /// Whether no record has a session.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// How many records have neighbours elsewhere.
     #[must_use]
     pub fn scattered(&self) -> usize {
@@ -90,6 +102,12 @@ impl Sessions {
     pub fn grow(&mut self, records: usize) {
         self.links.resize(records, [NONE; 2]);
         self.reaches.resize(records, Reach::default());
+    }
+
+    /// Gives back memory that growing columns have set aside.
+    pub fn shrink(&mut self) {
+        self.links.shrink_to_fit();
+        self.reaches.shrink_to_fit();
     }
 
     /// Puts a record in its place.
@@ -144,7 +162,9 @@ impl Sessions {
     /// are lent less.
     pub fn settle(&mut self, width: usize, is_long: impl Fn(u32) -> bool) {
         let changed = std::mem::take(&mut self.changed);
-        let around = self.around(changed, width);
+        // When much has changed, looking at all is quicker than finding out what lies around.
+        let all = changed.len() > self.reaches.len() / 16;
+        let around = if all { self.everything() } else { self.around(changed, width) };
         for record in &around {
             let (before, far_before) = self.contiguous(*record, false, width);
             let (after, far_after) = self.contiguous(*record, true, width);
@@ -155,7 +175,7 @@ impl Sessions {
             let [before, after] = [before, after].map(|count| u16::try_from(count).unwrap_or(0));
             reach.0 = before | (after << 5) | if scattered { Reach::SCATTERED } else { 0 };
         }
-        for record in self.around(around, width) {
+        for record in if all { around } else { self.around(around, width) } {
             let near = |of: &dyn Fn(u32) -> bool| {
                 let mut both = self.walk(record, false).take(width).chain(self.walk(record, true).take(width));
                 of(record) || both.any(of)
@@ -166,6 +186,16 @@ impl Sessions {
             *reach &= !(Reach::NEAR_SCATTERED | Reach::NEAR_LONG);
             *reach |= if scattered { Reach::NEAR_SCATTERED } else { 0 } | if long { Reach::NEAR_LONG } else { 0 };
         }
+    }
+
+    /// The records that have neighbours, or had.
+    #[allow(clippy::cast_possible_truncation)] // An index numbers records with 32 bits.
+    fn everything(&self) -> Vec<u32> {
+        // One that lost its last neighbour still has its old reach.
+        let has_any = |record: &u32| {
+            self.links[*record as usize] != [NONE; 2] || self.reaches[*record as usize] != Reach::default()
+        };
+        (0..self.links.len() as u32).filter(has_any).collect()
     }
 
     /// Records and those near them.

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::NONE;
 use super::index::Index;
 use super::names::count;
-use super::records::{Id, Row};
+use super::records::{Id, QUESTION, Row, TIMELY};
 
 /// What a snapshot begins with.
 pub const MAGIC: &[u8; 8] = b"AMRECALL";
@@ -14,9 +14,7 @@ pub const MAGIC: &[u8; 8] = b"AMRECALL";
 pub const VERSION: u32 = 1;
 /// Bytes before the rest.
 pub const HEAD: usize = 8 + 4 + 32 + 8 + 32;
-/// The flags of a record.
-pub const QUESTION: u8 = 1;
-pub const TIMELY: u8 = 2;
+/// The flag of a record whose standing follows; the others are its traits.
 pub const STANDING: u8 = 4;
 
 impl Index {
@@ -59,9 +57,7 @@ impl Index {
     }
 
     fn write_record(&self, row: &Row, numbers: &HashMap<u32, u32>, writer: &mut Writer) {
-        let flags = if row.question { QUESTION } else { 0 }
-            | if row.timely { TIMELY } else { 0 }
-            | if row.standing().is_some() { STANDING } else { 0 };
+        let flags = row.traits & (QUESTION | TIMELY) | if row.standing().is_some() { STANDING } else { 0 };
         writer.bytes.extend(row.id);
         writer.bytes.extend([row.kind as u8, row.state as u8, flags]);
         writer.bytes.extend(row.confidence.to_le_bytes());

@@ -1,5 +1,7 @@
 //! What one recall may show, by the columns of the index (spec/recall.md section 6.1; SPEC section 14.2).
 
+use std::cmp::Reverse;
+
 use hashbrown::HashSet;
 
 use super::NONE;
@@ -112,7 +114,7 @@ impl<'a> Visibility<'a> {
             }
         }
         let order = |number: u32| (self.index.row(number).created_at, self.index.row(number).id);
-        found.sort_by(|a, b| order(b.0).cmp(&order(a.0)));
+        found.sort_by_key(|(number, _)| Reverse(order(*number)));
         found
     }
 
