@@ -94,7 +94,7 @@ def why_apart(a: MemoryRecord, b: MemoryRecord) -> tuple[str, ...]:
         return tuple(reasons)
     if a.type in (RecordType.EPISODE, RecordType.RULE):
         return (f"{a.type}s are not merged unless they are exact copies", *reasons)
-    if a.key is not None and b.key is not None:
+    if a.key is not None and a.key == b.key:
         reasons.append("each has a key and stays in its own words")
     threshold = TrigramNearDupOperator().threshold
     if not reaches(*trigram_overlap(a.body, b.body), threshold):
