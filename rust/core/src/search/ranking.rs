@@ -193,34 +193,34 @@ impl Index {
             let mut sorted = greatest.clone();
             enough = *sorted.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1;
         }
-        let mut best = Best { index: self, k, chosen: Vec::new(), least: None };
         let most = query.intent.most(&self.config);
-        let look = |best: &mut Best<'_>, sums: &[S], from: S, below: Option<S>| {
+        let mut best = Best { index: self, k, most, floor: 1, chosen: Vec::new(), least: None };
+        let mut look = |from: u64, below: u64| {
             for (block, greatest) in greatest.iter().enumerate() {
-                if *greatest < from || *greatest == S::default() || !best.may_hold(*greatest, most) {
+                let greatest: u64 = (*greatest).into();
+                if greatest < from.max(best.floor) {
                     continue;
                 }
                 let start = block * size;
                 for (place, sum) in sums[start..].iter().take(size).enumerate() {
-                    let in_turn = *sum >= from && below.is_none_or(|below| *sum < below);
-                    if in_turn && *sum > S::default() && best.may_hold(*sum, most) {
-                        let raw = query.intent.multiplied((*sum).into(), self, start + place);
-                        best.offer(start + place, raw, accept);
+                    let sum: u64 = (*sum).into();
+                    if sum >= from.max(best.floor) && sum < below {
+                        best.offer(start + place, query.intent.multiplied(sum, self, start + place), accept);
                     }
                 }
             }
             best.cut();
         };
-        look(&mut best, sums, enough, None);
-        if enough > S::default() {
-            look(&mut best, sums, S::default(), Some(enough));
-        }
+        let enough = enough.into().max(1);
+        look(enough, u64::MAX);
+        look(1, enough);
+        let chosen = best.chosen;
         for (sums, greatest) in sums.chunks_mut(size).zip(&greatest) {
             if *greatest > S::default() {
                 sums.fill(S::default());
             }
         }
-        best.chosen
+        chosen
     }
 }
 
@@ -228,6 +228,10 @@ impl Index {
 struct Best<'a> {
     index: &'a Index,
     k: usize,
+    /// What a sum is multiplied by at most.
+    most: f64,
+    /// A record of a lower sum is not among the best.
+    floor: u64,
     /// Up to twice as many as are wanted.
     chosen: Vec<(u32, f64)>,
     /// What a record has to exceed once there are enough.
@@ -235,13 +239,6 @@ struct Best<'a> {
 }
 
 impl Best<'_> {
-    /// Whether a record of a sum may be among the best, for the most that sums are multiplied by.
-    #[allow(clippy::cast_precision_loss)]
-    fn may_hold(&self, sum: impl Sum, most: f64) -> bool {
-        let sum: u64 = sum.into();
-        self.least.is_none_or(|(least, _)| sum as f64 * most >= least)
-    }
-
     #[allow(clippy::cast_possible_truncation)] // An index numbers records with 32 bits.
     fn offer(&mut self, number: usize, raw: f64, accept: Accept<'_>) {
         let rows = &self.index.rows;
@@ -259,9 +256,10 @@ impl Best<'_> {
         }
     }
 
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Downwards is meant.
     fn cut(&mut self) {
         let (rows, k) = (&self.index.rows, self.k);
-        if self.chosen.len() <= k {
+        if self.chosen.len() < k || k == 0 {
             return;
         }
         let order = |a: &(u32, f64), b: &(u32, f64)| {
@@ -271,6 +269,8 @@ impl Best<'_> {
         self.chosen.truncate(k);
         let last = self.chosen[k - 1];
         self.least = Some((last.1, rows[last.0 as usize].id));
+        // One less, for the sake of rounding.
+        self.floor = ((last.1 / self.most) as u64).saturating_sub(1).max(1);
     }
 }
 
