@@ -209,9 +209,10 @@ class Columns:
     def recurring(self, least: int, about: About = None) -> list[tuple[Scope, tuple[str, ...], list[str], list[str]]]:
         """What happened again and again: (scope, signature, active episodes, rules of consolidation), sorted.
 
-        Those signatures that ``least`` episodes have, or one or more while a live rule stands for it.
+        Those signatures that ``least`` episodes have, or one or more while a live rule stands for it.  A rule takes
+        part in what it stands for, and in that of the episodes it was drawn from, wherever it stands by now.
         """
-        wanted = _wanted(about)
+        wanted = self._drawn_from(_wanted(about))
         rules: defaultdict[tuple[Scope, tuple[str, ...]], list[Row]] = defaultdict(list)
         for row in self._rows.values():
             scope = self._scope(row) if row.type == "rule" and row.made and not row.redacted else None
@@ -231,6 +232,13 @@ class Columns:
                 if wanted is None or not wanted.isdisjoint((*ids, *standing)):
                     found.append((scope, signature, ids, standing))
         return found
+
+    def _drawn_from(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        """Those ids, and the evidence of the rules of consolidation among them."""
+        if wanted is None:
+            return None
+        drawn = (row for row in map(self._rows.get, wanted) if row is not None and row.type == "rule" and row.made)
+        return wanted.union(*(row.evidence for row in drawn))
 
     def erased_evidence(self) -> list[str]:
         """What the redacted rules were drawn from, sorted."""
