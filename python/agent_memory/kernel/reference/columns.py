@@ -136,16 +136,16 @@ class Columns:
 
         Records that all have a key are together only when it is the same.
         """
-        return self._blocks(about, lambda row: (row.body, tuple(sorted(row.slots.items())), row.day), apart=True)
+        return self._blocks(about, lambda row: (row.body, _sorted(row.slots), row.day), apart=True)
 
     def same_terms(self, about: About = None, *, statement: bool = False) -> list[list[str]]:
         """Active records of one group with equal sequences of content terms: two or more, sorted by id.
 
-        With ``statement``, only those that may be the same statement are together: their ``statement_key`` is equal
-        too; and records that all have a key only when it is the same.
+        With ``statement``, only those that have equal slots and may be the same statement are together: their
+        ``statement_key`` is equal too; and records that all have a key only when it is the same.
         """
         if statement:
-            return self._blocks(about, lambda row: statement_key(row.analysis), apart=True)
+            return self._blocks(about, lambda row: (statement_key(row.analysis), _sorted(row.slots)), apart=True)
         return self._blocks(about, lambda row: (row.analysis.terms, row.analysis.bare))
 
     def _blocks(self, about: About, label: Callable[[Row], Hashable], *, apart: bool = False) -> list[list[str]]:
@@ -263,6 +263,10 @@ class Columns:
                 row = self._rows.get(step)
                 step = None if row is None else row.superseded_by
         return reached | {rule.id}
+
+
+def _sorted(slots: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(slots.items()))
 
 
 def _wanted(about: About) -> frozenset[str] | None:
