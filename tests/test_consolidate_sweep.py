@@ -45,8 +45,9 @@ def some(draw: st.DrawFn) -> list[MemoryRecord]:
 
     records = [
         said(
-            choice(*BODIES), days=number, by=source(f"s{number}"), confidence=choice(0.5, 0.9), extra=choice({}, {}, {"n": 1}, {"n": 2}),
+            choice(*BODIES), days=number, by=source(f"s{number}"), confidence=choice(0.5, 0.9),
             slots=choice({}, {}, {"p": "v"}), key=choice(None, None, "k", "l"), object=choice(None, None, "o", "q"),
+            extra=choice({}, {}, {"n": 1}, {"n": 2}),
         )
         for number in range(draw(st.integers(2, 9)))
     ]  # fmt: skip
