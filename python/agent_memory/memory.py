@@ -68,7 +68,7 @@ class Memory:
         indexes: search indexes to use instead of the default one; they hear of what is written from now on, and
             whoever gives them has filled them with what was there.
         extractor: turns text into proposed records; by default the text becomes one record, word for
-            word but for white space around it.
+            word but for white space around it.  It may read this memory; writing or closing it is refused.
         operators: what consolidation proposes with; the default has no resolver, so a dispute stays open until
             :meth:`resolve`.
         consolidation_config, decay_config: see there.
@@ -126,6 +126,7 @@ class Memory:
         self._consolidate_every = auto_consolidate_every if auto_consolidate else None
         self._accepted_since_pass = 0
         self._closed = False
+        self._asks = False
 
         self._store = stores.open_store(self._path) if store is None else store
         sidecars = None if self._path is None else sidecar_folder(self._path)
@@ -197,7 +198,7 @@ class Memory:
             agent_id=agent_id,
             session_id=session_id,
         )
-        with self._open():
+        with self._writing():
             return self._consolidate_if_due(self._take_in(entry))
 
     def remember_many(
@@ -224,7 +225,7 @@ class Memory:
         batch: list[Entry | AgentMemoryError] = []
 
         def take_batch() -> None:
-            with self._open(), self._door.transaction():
+            with self._writing(), self._door.transaction():
                 results.extend(item if isinstance(item, AgentMemoryError) else self._attempt(item) for item in batch)
             batch.clear()
             if progress is not None:
@@ -239,7 +240,7 @@ class Memory:
                 take_batch()
         if batch:
             take_batch()
-        with self._open():
+        with self._writing():
             last = next((at for at in reversed(range(len(results))) if isinstance(results[at], RememberResult)), None)
             if last is not None:
                 results[last] = self._consolidate_if_due(results[last])  # type: ignore[arg-type]
@@ -255,7 +256,8 @@ class Memory:
 
     def _take_in(self, entry: Entry) -> RememberResult:
         with self._door.transaction():
-            result = self._intake.take(entry)
+            with self._asking():
+                result = self._intake.take(entry)
             self._door.after_commit(lambda: self._count_accepted(len(result.ingest.accepted)))
         return result
 
@@ -359,13 +361,16 @@ class Memory:
             progress: called with the name of the pass, how many records are done, and of how many; what it raises
                 ends the consolidation, and nothing of it is kept.
 
+        Operators and ``progress`` may read this memory, and are refused when they write or close it.
+
         Raises:
             StoreError: the store failed; nothing of the pass was kept.
         """
-        with self._open():
+        with self._writing():
             if not dry_run:
                 self._accepted_since_pass = 0
-            report = self._upkeep.run(full=full, dry_run=dry_run, progress=progress)
+            with self._asking():
+                report = self._upkeep.run(full=full, dry_run=dry_run, progress=progress)
             if dry_run:
                 return report
             merged = [record_id for action in report.by_pass("dedup.near") for record_id in action.record_ids]
@@ -398,7 +403,7 @@ class Memory:
 
     def decay(self) -> DecayReport:
         """Archive what has not been used for long; report what is protected.  Nothing is deleted."""
-        with self._open():
+        with self._writing():
             return decay(self._door, scores=self._touches.scores(), config=self._decay_config)
 
     def resolve(self, record_id: str, winner_id: str, reason: str) -> None:
@@ -412,7 +417,7 @@ class Memory:
         check_reason(reason, "a resolution", ArgumentError)
         if record_id == winner_id:
             raise RecordError("loser and winner are the same record; name both sides of the dispute")
-        with self._open():
+        with self._writing():
             try:
                 resolve(self._door, winner_id=winner_id, loser_id=record_id, reason=reason)
             except LifecycleError as error:
@@ -429,7 +434,7 @@ class Memory:
             StoreError: an unknown id, a store that cannot redact, or one that failed; asking again finishes.
         """
         check_reason(reason, "a redaction", ArgumentError)
-        with self._open():
+        with self._writing():
             redact = getattr(self._store, "redact", None)
             if not callable(redact):
                 raise StoreError(f"{type(self._store).__name__} cannot redact; it offers no redact()")
@@ -531,7 +536,7 @@ class Memory:
         return self._take_file(read_memory_file(file_path, verify=verify, expected_agent=expected_agent))
 
     def _take_file(self, file: MemoryFile) -> LoadReport:
-        with self._open(), self._door.transaction():
+        with self._writing(), self._door.transaction():
             here = {record.id: record for record in self._store.list()}
             plan = plan_load(here, file, now=now_utc())
             self._door.put_as_is(plan.births)
@@ -560,6 +565,7 @@ class Memory:
         with self._lock:
             if self._closed:
                 return
+            self._check_unasked()
             self._closed = True
             try:
                 self._upkeep.close()
@@ -600,3 +606,26 @@ class Memory:
         with self._lock:
             self._check_open()
             yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """As :meth:`_open`, for what writes: refused to an operator, extractor or callback that is being asked."""
+        with self._open():
+            self._check_unasked()
+            yield
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """While code of the caller's is asked, which may read this memory; the lock is held."""
+        self._asks = True
+        try:
+            yield
+        finally:
+            self._asks = False
+
+    def _check_unasked(self) -> None:
+        if self._asks:
+            raise StoreError(
+                "a memory cannot be written or closed by an operator, extractor or progress callback it is asking: "
+                "these may read it; write when the call that asks has returned"
+            )
