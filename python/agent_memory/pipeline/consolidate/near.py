@@ -14,6 +14,7 @@ from agent_memory.errors import AgentMemoryError, ProposalError
 from agent_memory.extension import ConsolidationScope
 from agent_memory.lifecycle import supersede
 from agent_memory.lineage import is_merge
+from agent_memory.proposals import Proposal
 from agent_memory.records import MemoryRecord, RecordState
 
 from .exact import fold
@@ -53,6 +54,10 @@ def merge_near_duplicates(workspace: Workspace, operator: NearDupOperator) -> No
         workspace.refuse(
             _NAME, "candidate pairs", f"up to {pairs.left_out} pairs that share only very common terms were left out"
         )
+
+
+class _Taken(ProposalError):
+    """The id of a merge is a record's: at another moment, which is part of it, it would not have been."""
 
 
 @dataclass(slots=True)
@@ -147,10 +152,13 @@ class _Merging:
     # ------------------------------------------------------------------ one pair
 
     def _offer(self, a: _Cluster, b: _Cluster) -> None:
-        try:
+        if self._selects:
             proposal = self._operator.propose_merge(a.form, b.form, now=self._workspace.now)
-            if proposal is None:
-                return
+        else:
+            proposal = self._workspace.asks(_NAME, a.form, b.form, self._ask)
+        if proposal is None:
+            return
+        try:
             scope = self._scope(a.form)
             record = check_merge(proposal, a.form, b.form, scope)
             if self._selects:
@@ -161,7 +169,10 @@ class _Merging:
                 form = self._proposed([*a.members, *b.members], record, scope, without=(a, b))
                 self._join(a, b, form, form)
         except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
-            self._workspace.failed(_NAME, a.form, b.form, error)
+            self._workspace.failed(_NAME, a.form, b.form, error, again=isinstance(error, _Taken))
+
+    def _ask(self, a: MemoryRecord, b: MemoryRecord) -> Proposal | None:
+        return self._operator.propose_merge(a, b, now=self._workspace.now)
 
     def _scope(self, record: MemoryRecord) -> ConsolidationScope:
         scope = self._workspace.scope_of(record) if record.id in self._clusters else record.scope.consolidation
@@ -174,7 +185,7 @@ class _Merging:
             return
         held = self._workspace.get(record.id)
         if held is not None and self._workspace.scope_of(held) == scope:
-            raise ProposalError(f"record {record.id} exists already; a merge must be a new record")
+            raise _Taken(f"record {record.id} exists already; a merge must be a new record")
 
     def _join(self, a: _Cluster, b: _Cluster, form: MemoryRecord, words: MemoryRecord) -> None:
         for cluster in (a, b):
