@@ -7,8 +7,22 @@ from typing import Any
 
 import pytest
 
-from agent_memory import ConsolidationOperators, Memory, MemoryRecord, Proposal, ProposalKind, RecordType
-from agent_memory.pipeline import ContradictionOperator, NearDupOperator
+from agent_memory import (
+    ConsolidationOperators,
+    Memory,
+    MemoryRecord,
+    Proposal,
+    ProposalKind,
+    RecordType,
+    StoreError,
+    TrigramNearDupOperator,
+)
+from agent_memory.pipeline import (
+    ContradictionOperator,
+    HeuristicContradictionOperator,
+    NearDupOperator,
+    ResolutionOperator,
+)
 from plain_store import create, said, source
 
 TUESDAY = "The team meets every Tuesday at ten."
@@ -206,3 +220,78 @@ def test_a_lie_told_later_changes_nothing_that_was_checked() -> None:
         sides = [memory.get(record_id) for record_id in action.record_ids]
     assert sorted(side.body for side in sides) == sorted((TUESDAY, THURSDAY))
     assert FOREIGN not in str([side.model_dump() for side in sides])
+
+
+class Resolving(ResolutionOperator):
+    """The same for winners."""
+
+    def __init__(self, answer: Callable[[MemoryRecord, MemoryRecord], Any]) -> None:
+        self.answer = answer
+
+    def propose_winner(self, a: MemoryRecord, b: MemoryRecord) -> tuple[str, str] | None:
+        return self.answer(a, b)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("body", "Changed."), ("id", FOREIGN), ("state", "x"), ("slots", None), ("evidence", None), ("tags", 5),
+        ("created_at", None), ("updated_at", "never"), ("confidence", "1"), ("extension", None), ("provenance", None),
+        ("type", None), ("supersedes", "x"), ("extra", {"body": "x"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("who", ["near", "contradiction", "resolution"])
+def test_an_operator_that_changes_what_it_is_shown_changes_nothing_else(
+    who: str, name: str, value: object, side: int
+) -> None:
+    def changing(a: MemoryRecord, b: MemoryRecord) -> None:
+        object.__setattr__((a, b)[side], name, value)
+        object.__setattr__((a, b)[side].provenance, "kind", "changed")
+
+    operators = ConsolidationOperators(
+        near_dup=Merging(changing) if who == "near" else TrigramNearDupOperator(),
+        contradiction=Contradicting(changing) if who == "contradiction" else HeuristicContradictionOperator(),
+        resolver=Resolving(changing) if who == "resolution" else None,
+    )
+    with Memory(None, operators=operators, auto_consolidate=False) as memory:
+        for body in (TUESDAY, THURSDAY, "The team does not meet every Tuesday at ten."):
+            memory.remember(body)
+        born = {record.id: record for record in memory.list()}
+        memory.consolidate()
+        assert {record.id: memory.history(record.id)[0] for record in memory.list()} == born
+        assert {record.provenance.kind for record in memory.list()} == {"conversation"}
+        assert memory.status()["damaged"] == 0
+
+
+def test_a_merge_refused_because_its_id_is_taken_is_asked_for_again() -> None:
+    there = said("There already.", by=source(None, "consolidation"))
+    asked: list[frozenset[str]] = []
+
+    def answer(a: MemoryRecord, b: MemoryRecord) -> Proposal:
+        asked.append(frozenset((a.id, b.id)))
+        return merge(a, b, there.body)
+
+    with Memory(None, operators=operating(Merging(answer)), auto_consolidate=False) as memory:
+        for record in (there, said(TUESDAY), said(THURSDAY)):
+            memory.store.put(record)
+        memory.consolidate()
+        once = list(asked)
+        memory.consolidate()
+    assert len(once) == 1
+    assert asked == once * 2
+
+
+def test_an_operator_that_breaks_down_with_an_error_of_ours_is_asked_again() -> None:
+    asked: list[str] = []
+
+    def answer(a: MemoryRecord, b: MemoryRecord) -> None:
+        asked.append(a.id)
+        raise StoreError("it is out of reach")
+
+    with Memory(None, operators=operating(Contradicting(answer)), auto_consolidate=False) as memory:
+        memory.remember(TUESDAY)
+        memory.remember(THURSDAY)
+        memory.consolidate()
+        memory.consolidate()
+    assert len(asked) == 2

@@ -519,3 +519,17 @@ def test_a_rule_is_found_through_what_took_the_place_of_its_evidence(kernel: Any
     )
     assert columns.rules() == columns.rules([IDS[3]]) == columns.rules([IDS[4]]) == [IDS[4]]
     assert columns.rules([IDS[5], IDS[6]]) == []
+
+
+@KERNELS
+def test_a_rule_takes_part_in_what_it_was_drawn_from(kernel: Any) -> None:
+    """Wherever it stands by now, and whatever else it names as evidence."""
+    columns = kernel.Columns()
+    episodes = [wire(number, type="episode", tags=["ops"]) for number in range(3)]
+    evidence = [record_id(0), record_id(99), "chat-17"]
+    made = {"kind": "consolidation"}
+    rule = wire(5, type="rule", tags=["deploy"], evidence=evidence, provenance=made, agent_memory={"scope": {}})
+    columns.update([payload(members) for members in (*episodes, rule)])
+    ids = sorted(record_id(number) for number in range(3))
+    assert columns.recurring(3, [record_id(5)]) == [((None, None, None), ("ops",), ids, [])]
+    assert columns.recurring(3, [record_id(6)]) == []

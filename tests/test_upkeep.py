@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from agent_memory import Memory, MemoryRecord, Provenance, RecordState, RecordType
 from agent_memory.clock import now_utc
+from agent_memory.extension import Extension, Scope
 from agent_memory.pipeline import DecayConfig, decay
 from agent_memory.upkeep import MARK
 
@@ -139,3 +140,24 @@ TestHistories.settings = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+def test_a_rule_that_leaves_its_scope_leaves_its_episodes_to_a_new_one() -> None:
+    """A rule that names no scope belongs to whom its evidence belongs to, which what comes later may change."""
+    made = Provenance(kind="consolidation")
+    mine = [_episode(f"Deploy {number} failed.", "ana") for number in range(3)]
+    late = _episode("Deploy 9 failed.", "bo")
+    rule = MemoryRecord.create(
+        RecordType.RULE, "Deploys fail.", made, tags=["ops"], evidence=[record.id for record in (*mine, late)]
+    )
+    with Memory(None, auto_consolidate=False) as memory:
+        memory.store.put_many([*mine, rule])
+        assert memory.consolidate().actions == ()
+        memory.store.put(late)
+        assert [action.action for action in memory.consolidate().actions] == ["create-rule"]
+        assert memory.consolidate(full=True).actions == ()
+
+
+def _episode(body: str, user_id: str) -> MemoryRecord:
+    extension = Extension(scope=Scope(user_id=user_id))
+    return MemoryRecord.create(RecordType.EPISODE, body, Provenance(kind="chat"), tags=["ops"], extension=extension)

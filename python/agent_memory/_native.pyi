@@ -164,8 +164,8 @@ class Columns:
     def same_terms(self, about: _About = None, *, statement: bool = False) -> list[list[str]]:
         """Active records of one group with equal sequences of content terms: two or more, sorted by id.
 
-        With ``statement``, only those that may be the same statement are together; and records that all have a key only
-        when it is the same.
+        With ``statement``, only those that have equal slots and may be the same statement are together; and records
+        that all have a key only when it is the same.
         """
 
     def pairs(

@@ -7,11 +7,11 @@ A frozen dict *is* a dict and a frozen list *is* a list: equal to a plain one, w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Never
+from typing import Any, ClassVar, Final, Never, TypeVar
 
 from .errors import RecordValueError
 
-__all__ = ["EMPTY_DICT", "MAX_DEPTH", "FrozenDict", "FrozenList", "FrozenValue", "freeze", "thaw"]
+__all__ = ["EMPTY_DICT", "MAX_DEPTH", "FrozenDict", "FrozenList", "FrozenValue", "freeze", "thaw", "twin"]
 
 MAX_DEPTH: Final = 250
 """Most containers an unknown member may nest: what holds it, up to a file, stays within the 256 of canonical JSON."""
@@ -130,6 +130,22 @@ class FrozenValue:
 
     def __deepcopy__(self, memo: object) -> FrozenValue:
         return self
+
+
+_Value = TypeVar("_Value", bound=FrozenValue)
+
+
+def twin(value: _Value) -> _Value:
+    """A value with the same fields, for whom nothing keeps from setting them: what becomes of it, ``value`` stays."""
+    other = object.__new__(type(value))
+    for name in _slots(type(value)):
+        held = getattr(value, name, None)
+        object.__setattr__(other, name, twin(held) if isinstance(held, FrozenValue) else held)
+    return other
+
+
+def _slots(kind: type[FrozenValue]) -> tuple[str, ...]:
+    return tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
 
 
 def _rebuild(kind: type[FrozenValue], fields: dict[str, Any]) -> FrozenValue:

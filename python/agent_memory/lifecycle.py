@@ -8,6 +8,7 @@ be reached by any caller, operator or model.  Every move needs a reason, which i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
@@ -246,7 +247,10 @@ def _check_succession(old: MemoryRecord, successor: MemoryRecord, reason: str) -
     check_reason(reason, "a supersession", LifecycleError)
     if old.id == successor.id:
         raise LifecycleError(f"{old.id} cannot supersede itself")
-    if old.id not in successor.replaces:
+    # Not through ``replaces``, which lists them all: of n copies, each asks whether it is among n.
+    also = successor.supersedes_also
+    place = bisect_left(also, old.id)
+    if successor.supersedes != old.id and also[place : place + 1] != (old.id,):
         raise LifecycleError(
             f"the successor {successor.id} does not reference {old.id} in supersedes or supersedes_also"
         )

@@ -102,7 +102,7 @@ class Memory(Opened):
             reaffirm=reaffirm,
             derived_from=derived_from,
         )
-        with self._open():
+        with self._writing():
             return self._consolidate_if_due(self._take_in(entry))
 
     def remember_many(
@@ -125,11 +125,11 @@ class Memory(Opened):
         """
         results: list[RememberResult | AgentMemoryError] = []
         for batch in batches(items):
-            with self._open(), self._door.transaction():
+            with self._writing(), self._door.transaction():
                 results += [item if isinstance(item, AgentMemoryError) else self._attempt(item) for item in batch]
             if progress is not None:
                 progress(len(results))
-        with self._open():
+        with self._writing():
             last = next((at for at in reversed(range(len(results))) if isinstance(results[at], RememberResult)), None)
             if last is not None:
                 results[last] = self._consolidate_if_due(results[last])  # type: ignore[arg-type]
@@ -145,7 +145,8 @@ class Memory(Opened):
 
     def _take_in(self, entry: Entry) -> RememberResult:
         with self._door.transaction():
-            result = self._intake.take(entry)
+            with self._asking():
+                result = self._intake.take(entry)
             self._door.after_commit(lambda: self._count_accepted(len(result.ingest.accepted)))
         return result
 
@@ -169,7 +170,7 @@ class Memory(Opened):
         """
         place = self._pinned.stamp(user_id=user_id, agent_id=agent_id, session_id=session_id)
         name, _ = named(None, key=key)
-        with self._open(), self._door.transaction():
+        with self._writing(), self._door.transaction():
             return self._corrections.revert(name or "", place, now=now_utc(), kind=self._source_kind, agent=self._agent)
 
     def retire(
@@ -199,7 +200,7 @@ class Memory(Opened):
         check_reason(reason, "retiring", ArgumentError)
         name, wanted = named(subject, key=key, record_id=record_id)
         place = self._pinned.stamp(user_id=user_id, agent_id=agent_id)
-        with self._open(), self._door.transaction():
+        with self._writing(), self._door.transaction():
             if name is not None:
                 return self._corrections.retire_key(name, place.consolidation, reason=reason, now=now_utc())
             record = self._readable(user_id=user_id, agent_id=agent_id).get(wanted or "")
@@ -346,13 +347,16 @@ class Memory(Opened):
             progress: called with the name of the pass, how many records are done, and of how many; what it raises
                 ends the consolidation, and nothing of it is kept.
 
+        Operators and ``progress`` may read this memory, and are refused when they write or close it.
+
         Raises:
             StoreError: the store failed; nothing of the pass was kept.
         """
-        with self._open():
+        with self._writing():
             if not dry_run:
                 self._accepted_since_pass = 0
-            report = self._upkeep.run(full=full, dry_run=dry_run, progress=progress)
+            with self._asking():
+                report = self._upkeep.run(full=full, dry_run=dry_run, progress=progress)
             if dry_run:
                 return report
             merged = [record_id for action in report.by_pass("dedup.near") for record_id in action.record_ids]
@@ -384,7 +388,7 @@ class Memory(Opened):
 
     def decay(self) -> DecayReport:
         """Archive what has not been used for long; report what is protected.  Nothing is deleted."""
-        with self._open():
+        with self._writing():
             return decay(self._door, scores=self._touches.scores(), config=self._decay_config, only=self._within)
 
     def resolve(self, record_id: str, winner_id: str, reason: str) -> None:
@@ -398,7 +402,7 @@ class Memory(Opened):
         check_reason(reason, "a resolution", ArgumentError)
         if record_id == winner_id:
             raise RecordError("loser and winner are the same record; name both sides of the dispute")
-        with self._open(), self._door.transaction():
+        with self._writing(), self._door.transaction():
             view = self._readable()
             view.get(record_id), view.get(winner_id)
             try:
@@ -413,7 +417,7 @@ class Memory(Opened):
 
         As :func:`agent_memory.standing.credit`, which see for what is raised; ``by`` is the memory's agent by default.
         """
-        with self._open():
+        with self._writing():
             self._pinned.check_required()
             return standing.credit(
                 self._door,
@@ -434,7 +438,7 @@ class Memory(Opened):
         name = scope_field("source", source)
         if name is None:
             raise ArgumentError("source is missing; name who or what is to lose its standing")
-        with self._open():
+        with self._writing():
             self._pinned.check_required()
             who = self._agent if by is None else by
             return standing.slash(self._door, name, reason, by=who, now=now_utc(), within=self._within)
@@ -450,7 +454,7 @@ class Memory(Opened):
             StoreError: an unknown id, a store that cannot redact, or one that failed; asking again finishes.
         """
         check_reason(reason, "a redaction", ArgumentError)
-        with self._open():
+        with self._writing():
             self._pinned.check_required()
             if self._path is not None:
                 remove_foreign_index(self._path)
@@ -536,7 +540,7 @@ class Memory(Opened):
         return self._take_file(read_memory_file(file_path, verify=verify, expected_agent=expected_agent))
 
     def _take_file(self, file: MemoryFile) -> LoadReport:
-        with self._open(), self._door.transaction():
+        with self._writing(), self._door.transaction():
             here = {record.id: record for record in self._store.list()}
             plan = plan_load(here, file, now=now_utc(), pinned=self._pinned)
             self._door.put_as_is(plan.births)

@@ -70,7 +70,7 @@ class Opened:
             indexes: search indexes to use instead of the default one; they hear of what is written from now on, and
                 whoever gives them has filled them with what was there.
             extractor: turns text into proposed records; by default the text becomes one record, word for
-                word but for white space around it.
+                word but for white space around it.  It may read this memory; writing or closing it is refused.
             operators: what consolidation proposes with; the default has no resolver, so a dispute stays open until
                 :meth:`resolve`.
             consolidation_config, decay_config: see there; without a ``decay_config`` half-lives differ by kind.
@@ -121,6 +121,7 @@ class Opened:
         self._consolidate_every = auto_consolidate_every if auto_consolidate else None
         self._accepted_since_pass = 0
         self._closed = False
+        self._asks = False
 
         self._store = stores.open_store(self._path) if store is None else store
         self._view = view_of(self._store, self._pinned)
@@ -202,6 +203,7 @@ class Opened:
         with self._lock:
             if self._closed:
                 return
+            self._check_unasked()
             self._closed = True
             try:
                 self._upkeep.close()
@@ -257,3 +259,26 @@ class Opened:
         with self._lock:
             self._check_open()
             yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """As :meth:`_open`, for what writes: refused to an operator, extractor or callback that is being asked."""
+        with self._open():
+            self._check_unasked()
+            yield
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """While code of the caller's is asked, which may read this memory; the lock is held."""
+        self._asks = True
+        try:
+            yield
+        finally:
+            self._asks = False
+
+    def _check_unasked(self) -> None:
+        if self._asks:
+            raise StoreError(
+                "a memory cannot be written or closed by an operator, extractor or progress callback it is asking: "
+                "these may read it; write when the call that asks has returned"
+            )

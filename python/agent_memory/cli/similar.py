@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from math import isnan
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -22,9 +23,19 @@ _REASON: Final = 300
 """Characters of a reason that are shown."""
 
 
+class _Threshold(click.FloatRange):
+    """A range that NaN is not in, as no comparison has it outside."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail("nan is not in the range 0<x<=1.", param, ctx)
+        return number
+
+
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=_Threshold(0, 1, min_open=True),
     default=0.6,
     show_default=True,
     help="How alike, as trigram similarity.",

@@ -136,16 +136,16 @@ class Columns:
 
         Records that all have a key are together only when it is the same.
         """
-        return self._blocks(about, lambda row: (row.body, tuple(sorted(row.slots.items())), row.day), apart=True)
+        return self._blocks(about, lambda row: (row.body, _sorted(row.slots), row.day), apart=True)
 
     def same_terms(self, about: About = None, *, statement: bool = False) -> list[list[str]]:
         """Active records of one group with equal sequences of content terms: two or more, sorted by id.
 
-        With ``statement``, only those that may be the same statement are together: their ``statement_key`` is equal
-        too; and records that all have a key only when it is the same.
+        With ``statement``, only those that have equal slots and may be the same statement are together: their
+        ``statement_key`` is equal too; and records that all have a key only when it is the same.
         """
         if statement:
-            return self._blocks(about, lambda row: statement_key(row.analysis), apart=True)
+            return self._blocks(about, lambda row: (statement_key(row.analysis), _sorted(row.slots)), apart=True)
         return self._blocks(about, lambda row: (row.analysis.terms, row.analysis.bare))
 
     def _blocks(self, about: About, label: Callable[[Row], Hashable], *, apart: bool = False) -> list[list[str]]:
@@ -209,9 +209,10 @@ class Columns:
     def recurring(self, least: int, about: About = None) -> list[tuple[Scope, tuple[str, ...], list[str], list[str]]]:
         """What happened again and again: (scope, signature, active episodes, rules of consolidation), sorted.
 
-        Those signatures that ``least`` episodes have, or one or more while a live rule stands for it.
+        Those signatures that ``least`` episodes have, or one or more while a live rule stands for it.  A rule takes
+        part in what it stands for, and in that of the episodes it was drawn from, wherever it stands by now.
         """
-        wanted = _wanted(about)
+        wanted = self._drawn_from(_wanted(about))
         rules: defaultdict[tuple[Scope, tuple[str, ...]], list[Row]] = defaultdict(list)
         for row in self._rows.values():
             scope = self._scope(row) if row.type == "rule" and row.made and not row.redacted else None
@@ -231,6 +232,13 @@ class Columns:
                 if wanted is None or not wanted.isdisjoint((*ids, *standing)):
                     found.append((scope, signature, ids, standing))
         return found
+
+    def _drawn_from(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        """Those ids, and the evidence of the rules of consolidation among them."""
+        if wanted is None:
+            return None
+        drawn = (row for row in map(self._rows.get, wanted) if row is not None and row.type == "rule" and row.made)
+        return wanted.union(*(row.evidence for row in drawn))
 
     def erased_evidence(self) -> list[str]:
         """What the redacted rules were drawn from, sorted."""
@@ -255,6 +263,10 @@ class Columns:
                 row = self._rows.get(step)
                 step = None if row is None else row.superseded_by
         return reached | {rule.id}
+
+
+def _sorted(slots: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(slots.items()))
 
 
 def _wanted(about: About) -> frozenset[str] | None:

@@ -82,8 +82,11 @@ def _report_deferred(workspace: Workspace, listed: Sequence[tuple[str, str]], co
 
 def _proposed(workspace: Workspace, operator: ContradictionOperator, a: MemoryRecord, b: MemoryRecord) -> str | None:
     """The reason of a valid proposal about the pair; None when there is none, or it was refused."""
-    try:
+    if disputes_all(operator):
         proposal = operator.propose_contradiction(a, b)
+    else:
+        proposal = workspace.asks(_NAME, a, b, operator.propose_contradiction)
+    try:
         return None if proposal is None else check_dispute(proposal, a, b)
     except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
         workspace.failed(_NAME, a, b, error)

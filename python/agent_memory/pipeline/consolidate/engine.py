@@ -41,7 +41,8 @@ def consolidate(
 ) -> ConsolidationReport:
     """Merge what says the same, open disputes over what clashes, settle them, draw rules from what recurs.
 
-    The same store, operators, clock and config give the same report and the same records.
+    The same store, operators, clock and config give the same report and the same records.  Operators and ``progress``
+    may read the store and must not write it: the passes go on with what they have read.
 
     Args:
         operators: who proposes; default :func:`default_operators`, which settles disputes where it can.

@@ -14,11 +14,13 @@ from agent_memory.errors import AgentMemoryError, ProposalError
 from agent_memory.extension import ConsolidationScope
 from agent_memory.lifecycle import supersede
 from agent_memory.lineage import is_merge
+from agent_memory.proposals import Proposal
 from agent_memory.records import MemoryRecord, RecordState
 
 from .exact import fold
 from .merging import absorbed, merged, stand_in
 from .operators import Candidates, NearDupOperator, TrigramNearDupOperator, candidates_of, keeps_words
+from .partners import Partners
 from .validation import check_merge
 from .values import precedence, strength
 from .workspace import Workspace, told
@@ -38,7 +40,7 @@ def merge_near_duplicates(workspace: Workspace, operator: NearDupOperator) -> No
         for done, block in enumerate(workspace.reading(blocks)):
             workspace.progress(_NAME, done, len(blocks))
             merging = _Merging(workspace, operator)
-            merging.sweep(list(workspace.find(block)))
+            merging.sweep(list(workspace.find(block)), fitting=certain)
             merging.write()
         return
     threshold = workspace.config.near_dup_threshold if default is None else default.threshold
@@ -52,6 +54,10 @@ def merge_near_duplicates(workspace: Workspace, operator: NearDupOperator) -> No
         workspace.refuse(
             _NAME, "candidate pairs", f"up to {pairs.left_out} pairs that share only very common terms were left out"
         )
+
+
+class _Taken(ProposalError):
+    """The id of a merge is a record's: at another moment, which is part of it, it would not have been."""
 
 
 @dataclass(slots=True)
@@ -87,31 +93,46 @@ class _Merging:
         self._clusters: dict[str, _Cluster] = {}
         self._pending_ids: dict[str, None] = {}
         self._asked: set[tuple[tuple[str, int], tuple[str, int]]] = set()
+        self._partners: Partners | None = None
 
-    def sweep(self, block: Sequence[str]) -> None:
-        """Consider every pair of a block whose ids are sorted.
+    def sweep(self, block: Sequence[str], *, fitting: bool) -> None:
+        """Consider every pair of a block whose ids are sorted; with ``fitting``, those that fit by key and object.
 
         A cluster that has been offered, as it is now, to all that follow is not offered again from its later members.
         """
+        if fitting:
+            self._partners = Partners(self._cluster(member).form for member in block)
         swept: set[tuple[str, int]] = set()
         for position, first in enumerate(block):
             if self._cluster(first).state in swept:
                 continue
-            for second in block[position + 1 :]:
-                self.consider(first, second)
+            place = self._next(position, first, len(block))
+            while place is not None:
+                self.consider(first, block[place])
+                place = self._next(place, first, len(block))
             swept.add(self._cluster(first).state)
 
+    def _next(self, place: int, first: str, end: int) -> int | None:
+        if self._partners is not None:
+            return self._partners.after(place, self._cluster(first).form)
+        return place + 1 if place + 1 < end else None
+
     def consider(self, first: str, second: str) -> None:
-        """Offer a pair, each side as what it would have become by now; the same two forms once."""
+        """Offer a pair, each side as what it would have become by now; the same two forms once.
+
+        Two records of which neither has been joined with anything come here once, and are not kept in mind.
+        """
         a, b = self._cluster(first), self._cluster(second)
         if a is b or not (a.concerned or b.concerned or self._workspace.wants(a.members, b.members)):
             return
         if b.form.id < a.form.id:
             a, b = b, a
-        question = (a.state, b.state)
-        if question not in self._asked:
+        if a.pending or b.pending:
+            question = (a.state, b.state)
+            if question in self._asked:
+                return
             self._asked.add(question)
-            self._offer(a, b)
+        self._offer(a, b)
 
     def write(self) -> None:
         """Write what the clusters of several records have become."""
@@ -131,10 +152,13 @@ class _Merging:
     # ------------------------------------------------------------------ one pair
 
     def _offer(self, a: _Cluster, b: _Cluster) -> None:
-        try:
+        if self._selects:
             proposal = self._operator.propose_merge(a.form, b.form, now=self._workspace.now)
-            if proposal is None:
-                return
+        else:
+            proposal = self._workspace.asks(_NAME, a.form, b.form, self._ask)
+        if proposal is None:
+            return
+        try:
             scope = self._scope(a.form)
             record = check_merge(proposal, a.form, b.form, scope)
             if self._selects:
@@ -145,7 +169,10 @@ class _Merging:
                 form = self._proposed([*a.members, *b.members], record, scope, without=(a, b))
                 self._join(a, b, form, form)
         except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
-            self._workspace.failed(_NAME, a.form, b.form, error)
+            self._workspace.failed(_NAME, a.form, b.form, error, again=isinstance(error, _Taken))
+
+    def _ask(self, a: MemoryRecord, b: MemoryRecord) -> Proposal | None:
+        return self._operator.propose_merge(a, b, now=self._workspace.now)
 
     def _scope(self, record: MemoryRecord) -> ConsolidationScope:
         scope = self._workspace.scope_of(record) if record.id in self._clusters else record.scope.consolidation
@@ -158,11 +185,13 @@ class _Merging:
             return
         held = self._workspace.get(record.id)
         if held is not None and self._workspace.scope_of(held) == scope:
-            raise ProposalError(f"record {record.id} exists already; a merge must be a new record")
+            raise _Taken(f"record {record.id} exists already; a merge must be a new record")
 
     def _join(self, a: _Cluster, b: _Cluster, form: MemoryRecord, words: MemoryRecord) -> None:
         for cluster in (a, b):
             self._pending_ids.pop(cluster.form.id, None)
+            if self._partners is not None:
+                self._partners.grown(cluster.members, cluster.form, form)
         self._pending_ids[form.id] = None
         larger, smaller = (a, b) if len(a.members) >= len(b.members) else (b, a)
         for member in smaller.members:

@@ -118,13 +118,11 @@ class TrigramNearDupOperator(NearDupOperator):
 
     def propose_merge(self, a: MemoryRecord, b: MemoryRecord, *, now: datetime) -> Proposal | None:
         """As the class says; the record has the words of the stronger side, or of the one that has a key."""
-        if (
-            a.type is not b.type
-            or a.type is RecordType.RULE
-            or not reaches(*trigram_overlap(a.body, b.body), self.threshold)
-        ):
+        if a.type is not b.type or a.type is RecordType.RULE or (self.lossless and not _have_the_same(a, b)):
             return None
-        if self.lossless and not _loses_nothing(a, b):
+        if not reaches(*trigram_overlap(a.body, b.body), self.threshold):
+            return None
+        if self.lossless and not same_statement(analyse(a.body), analyse(b.body)):
             return None
         kept, other = (a, b) if precedence(a) >= precedence(b) else (b, a)
         evidence = sorted((a.id, b.id))
@@ -272,7 +270,8 @@ def _declare_anew(kind: type[NearDupOperator | ContradictionOperator], default: 
         kind.candidates = Candidates.RELATED
 
 
-def _loses_nothing(a: MemoryRecord, b: MemoryRecord) -> bool:
+def _have_the_same(a: MemoryRecord, b: MemoryRecord) -> bool:
+    """Whether nothing beside the texts of two claims would be lost."""
     if a.key is not None and b.key is not None and a.body != b.body:
         return False  # both stay in their own words
     return (
@@ -281,7 +280,6 @@ def _loses_nothing(a: MemoryRecord, b: MemoryRecord) -> bool:
         and fitting(a, b)
         and agree(a.extra, b.extra)
         and agree(a.extension.extra, b.extension.extra)
-        and same_statement(analyse(a.body), analyse(b.body))
     )
 
 

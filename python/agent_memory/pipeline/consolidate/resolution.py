@@ -26,10 +26,10 @@ def settle_disputes(workspace: Workspace, resolver: ResolutionOperator) -> None:
         a, b = workspace.get(first), workspace.get(second)
         if a is None or b is None:
             continue
+        verdict = workspace.asks(_NAME, a, b, resolver.propose_winner)
+        if verdict is None:
+            continue
         try:
-            verdict = resolver.propose_winner(a, b)
-            if verdict is None:
-                continue
             winner, loser, reason = check_winner(verdict, a, b)
             settled = resolve_transition(winner, loser, reason=reason, now=workspace.now)
         except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported

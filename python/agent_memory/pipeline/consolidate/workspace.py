@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from agent_memory import kernel, lineage
 from agent_memory.errors import AgentMemoryError
 from agent_memory.extension import ConsolidationScope
+from agent_memory.frozen import twin
 from agent_memory.pipeline.report import CONSOLIDATION_ACTIONS, Action, ConsolidationReport, Rejection
 from agent_memory.ports import RecordStore
 from agent_memory.records import MemoryRecord, RecordState
@@ -29,6 +30,7 @@ _AHEAD: Final = 512
 """Blocks or pairs whose records are read together."""
 _HELD: Final = 16_384
 """Records kept in memory at most, but for those of one batch of blocks or pairs."""
+_Answer = TypeVar("_Answer")
 _Ids = TypeVar("_Ids", bound=Sequence[str])
 
 
@@ -188,10 +190,25 @@ class Workspace:
         """Report something refused or put off."""
         self._rejections.append(Rejection(pass_name=pass_name, detail=detail, error=error))
 
-    def failed(self, pass_name: str, a: MemoryRecord, b: MemoryRecord, error: Exception) -> None:
-        """Report that an operator did not deal with a pair as it may, and have it asked again if it broke down."""
+    def asks(
+        self, pass_name: str, a: MemoryRecord, b: MemoryRecord, ask: Callable[[MemoryRecord, MemoryRecord], _Answer]
+    ) -> _Answer | None:
+        """What an operator answers about a pair; None when it breaks down, which is reported and asked again.
+
+        It gets records of its own, so that it cannot change those the passes go on with.
+        """
+        try:
+            return ask(twin(a), twin(b))
+        except Exception as error:  # noqa: BLE001, RUF100 - whatever an operator does is its own affair, and reported
+            self.failed(pass_name, a, b, error, again=True)
+            return None
+
+    def failed(
+        self, pass_name: str, a: MemoryRecord, b: MemoryRecord, error: Exception, *, again: bool = False
+    ) -> None:
+        """Report that an operator did not deal with a pair as it may; ``again`` has it asked the next time, too."""
         self.refuse(pass_name, f"pair {a.id} {b.id}", told(error))
-        if not isinstance(error, AgentMemoryError):
+        if again or not isinstance(error, AgentMemoryError):
             self.unanswered.add(frozenset((a.id, b.id)))
 
     def progress(self, pass_name: str, done: int, total: int) -> None:

@@ -34,7 +34,7 @@ const TERMS: Sameness = Sameness {
 const STATEMENTS: Sameness = Sameness {
     chains: |index| &index.statements,
     label: Index::statement_label,
-    same: |a, b| a.statement == b.statement,
+    same: |a, b| a.statement == b.statement && a.slots == b.slots,
     apart: true,
 };
 
@@ -50,8 +50,8 @@ impl Columns {
 
     /// Active records of one group with equal sequences of content terms: two or more, sorted by id.
     ///
-    /// With `statement`, only those that may be the same statement are together; and records that all have a key only when it is
-    /// the same.
+    /// With `statement`, only those that have equal slots and may be the same statement are together; and records that all have
+    /// a key only when it is the same.
     #[must_use]
     pub fn same_terms(&self, about: Option<&[&str]>, statement: bool) -> Vec<Vec<String>> {
         self.blocks(about, if statement { STATEMENTS } else { TERMS })

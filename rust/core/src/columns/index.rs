@@ -18,7 +18,7 @@ pub struct Index {
     pub copies: Chains,
     /// By a hash of the terms; so, too.
     pub terms: Chains,
-    /// By a hash of the statement; so, too.
+    /// By a hash of statement and slots; so, too.
     pub statements: Chains,
     /// By polarity and core term.
     claims: Lists<u64>,
@@ -91,7 +91,7 @@ impl Index {
     }
 
     pub fn statement_label(&self, text: &Text) -> u64 {
-        self.label((text.group, text.statement))
+        self.label((text.group, text.statement, &text.slots))
     }
 
     fn label(&self, of: impl Hash) -> u64 {

@@ -22,7 +22,8 @@ pub struct Recurring {
 
 impl Columns {
     /// What happened again and again: signatures that `least` active episodes have, or one or more while a live rule stands for
-    /// it; sorted by scope and signature. About some ids: where one of them is among the episodes or rules.
+    /// it; sorted by scope and signature. About some ids: where one of them is among the episodes or rules, or is a rule drawn
+    /// from one of the episodes, wherever it stands by now.
     #[must_use]
     pub fn recurring(&self, least: i64, about: Option<&[&str]>) -> Vec<Recurring> {
         let mut found = Vec::new();
@@ -33,7 +34,9 @@ impl Columns {
                 }
             }
             Some(ids) => {
-                let labels: HashSet<u64> = ids.iter().filter_map(|id| self.signature_of(self.row(id)?)).collect();
+                let rows = ids.iter().filter_map(|id| self.row(id));
+                let labels: HashSet<u64> =
+                    rows.flat_map(|row| self.drawn_from(row)).filter_map(|row| self.signature_of(row)).collect();
                 for label in labels {
                     found.extend(self.recurs(label, self.index.episodes.get(label), least));
                 }
@@ -77,6 +80,15 @@ impl Columns {
             waiting.extend(self.successors.get(name).iter().copied().filter(|row| reached.insert(*row)));
         }
         self.sorted_ids(found.into_iter().collect())
+    }
+
+    /// The row, and what it was drawn from when it is a rule of consolidation.
+    fn drawn_from(&self, row: u32) -> impl Iterator<Item = u32> {
+        let held = &self.rows[row as usize];
+        let is_rule = held.kind == Kind::Rule && held.made;
+        // Evidence that is no id has a number, and no row.
+        let evidence = held.evidence.iter().copied().filter(move |name| is_rule && (*name as usize) < self.rows.len());
+        std::iter::once(row).chain(evidence)
     }
 
     /// The scope and signature of a row that recurs or stands for what does, as one number.
