@@ -21,7 +21,7 @@ PAGES = [
 ]
 WITH_EXAMPLES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("getting-started.md", "consolidation.md", "scope.md")),
+    *(ROOT / "docs" / name for name in ("getting-started.md", "consolidation.md", "corrections.md", "scope.md")),
 ]
 CLI_PAGE = ROOT / "docs" / "cli.md"
 

@@ -143,6 +143,8 @@ def _take(memory: Memory, entries: Iterator[Entry | BadLine], tally: _Tally) -> 
             tally.count_unused(entry.unused)
             if isinstance(result, AgentMemoryError):
                 rejected.append(BadLine(entry.line, str(result)))
+            elif result.blocked:
+                rejected.append(BadLine(entry.line, str(result.note)))
             elif result.record_id is None:
                 rejected.append(BadLine(entry.line, "nothing in it to remember"))
             elif result.deduped:

@@ -18,12 +18,14 @@ from .render import Screen
 if TYPE_CHECKING:
     from agent_memory.memory import Memory
 
-__all__ = ["FINDINGS", "REFUSED", "SOME_REFUSED", "Settings", "command", "damage", "global_options"]
+__all__ = ["BLOCKED", "FINDINGS", "REFUSED", "SOME_REFUSED", "Settings", "command", "damage", "global_options"]
 
 REFUSED: Final = 1
 """Exit code: the memory refused; nothing was written."""
 SOME_REFUSED: Final = 3
 """Exit code: lines of an ingested file were rejected, the rest was taken."""
+BLOCKED: Final = 4
+"""Exit code: what was to be remembered is kept as history and does not stand; the note says what to do."""
 FINDINGS: Final = 6
 """Exit code: the doctor found something wrong."""
 
