@@ -19,6 +19,8 @@ if _choice in {"", "native"}:
     from .native import (
         Columns,
         Pairs,
+        Scores,
+        Vectors,
         analyse,
         analyse_many,
         build_info,
@@ -51,6 +53,8 @@ elif _choice == "python":
     from .reference import (  # type: ignore[assignment]  # the same to whoever uses them
         Columns,
         Pairs,
+        Scores,
+        Vectors,
         analyse,
         analyse_many,
         build_info,
@@ -85,6 +89,8 @@ else:
 __all__ = [
     "Columns",
     "Pairs",
+    "Scores",
+    "Vectors",
     "analyse",
     "analyse_many",
     "build_info",

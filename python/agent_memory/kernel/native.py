@@ -8,6 +8,8 @@ try:
     from agent_memory._native import (
         Columns,
         Pairs,
+        Scores,
+        Vectors,
         analyse,
         analyse_many,
         build_info,
@@ -51,6 +53,8 @@ if build_info()["boundary"] != BOUNDARY:
 __all__ = [
     "Columns",
     "Pairs",
+    "Scores",
+    "Vectors",
     "analyse",
     "analyse_many",
     "build_info",

@@ -11,6 +11,7 @@ mod plain;
 mod seal;
 mod signature;
 mod text;
+mod vectors;
 mod walk;
 
 /// The kernel of agent-memory, compiled.
@@ -40,4 +41,6 @@ mod _native {
         slot_values_clash, split_sentences, statements_oppose, stem, text_classes, text_fold, text_lower, text_tokens,
         trigrams,
     };
+    #[pymodule_export]
+    use crate::vectors::{PyScores, PyVectors};
 }

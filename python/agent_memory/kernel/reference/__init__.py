@@ -31,10 +31,13 @@ from .text.told import (
     text_tokens,
     trigrams,
 )
+from .vectors import Scores, Vectors
 
 __all__ = [
     "Columns",
     "Pairs",
+    "Scores",
+    "Vectors",
     "analyse",
     "analyse_many",
     "build_info",
