@@ -286,8 +286,8 @@ class Vectors:
     def place(self, record_ids: Iterable[str], places: Iterable[tuple[str, int, int] | None], /) -> None:
         """Say where in which session records stand, as (session, event time, time of birth); None for in none.
 
-        Times are in milliseconds.  Records without a vector get no place.  Raises ArgumentError unless there is one place
-        for each.
+        Times are in milliseconds.  Records without a vector get no place.  Raises ArgumentError unless there is one
+        place for each.
         """
 
     def remove(self, record_ids: Iterable[str], /) -> None:
@@ -296,8 +296,8 @@ class Vectors:
     def scores(self, query: bytes, /, *, around: tuple[float, float, float] | None = None) -> Scores:
         """The cosine of every vector with that of a query, from -1 to 1; 0 where one of the two is all zeros.
 
-        With ``around``, what each neighbour in the session has above the mean is added: shares from 0 to 1 of the record
-        before, of the one after, and of those two away.  Raises ArgumentError as :meth:`set`.
+        With ``around``, what each neighbour in the session has above the mean is added: shares from 0 to 1 of the
+        record before, of the one after, and of those two away.  Raises ArgumentError as :meth:`set`.
         """
 
     def best(self, query: bytes, k: int, /, among: Iterable[str] | None = None) -> list[tuple[str, float]]:

@@ -18,9 +18,16 @@ _LINE_BREAKS: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
-    """The records a recall found, best first, within its token budget."""
+    """The records a recall found, best first, within its token budget.
+
+    Attributes:
+        block: the same, with scores and reasons.
+        dense_error: why the embedder's part is missing, in whole or for some records; None when nothing failed, or
+            there is no embedder.
+    """
 
     block: RetrievedBlock
+    dense_error: str | None = None
 
     @property
     def records(self) -> tuple[RetrievedRecord, ...]:
