@@ -40,6 +40,7 @@ def test_the_commands_are_these() -> None:
         "consolidate",
         "demo",
         "doctor",
+        "eval",
         "export",
         "ingest",
         "list",

@@ -9,7 +9,7 @@ import click
 
 from agent_memory.errors import AgentMemoryError
 
-from . import asking, ingest, playing, similar, stores, transfer, upkeep, writing
+from . import asking, evaluating, ingest, playing, similar, stores, transfer, upkeep, writing
 from .settings import REFUSED, Settings, global_options
 
 __all__ = ["app"]
@@ -40,6 +40,6 @@ def app() -> None:
     """
 
 
-for _module in (writing, ingest, asking, upkeep, similar, transfer, stores, playing):
+for _module in (writing, ingest, asking, evaluating, upkeep, similar, transfer, stores, playing):
     for _command in _module.COMMANDS:
         app.add_command(_command)
