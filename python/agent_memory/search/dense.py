@@ -11,7 +11,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -143,11 +142,13 @@ class DenseIndex(SearchIndex):
 
         Raises StoreError when the store cannot be read; never for what the embedder does.
         """
+        self._follow(written or {}, embed=True)
+
+    def _follow(self, known: Mapping[str, MemoryRecord], *, embed: bool) -> None:
         with self._lock:
             if not self._begun():
                 return
             cursor, ids = self._store.changes(self._seen)
-            known = written or {}
             if self._seen is None or ids is None:
                 said = self._everything()
                 self._drop([record_id for record_id in (*self._marks, *self._waiting) if record_id not in said])
@@ -158,7 +159,7 @@ class DenseIndex(SearchIndex):
                 said = {record_id: Said.of_record(newest[record_id]) for record_id in changed if record_id in newest}
                 self._drop([record_id for record_id in changed if record_id not in said])
             self._seen = cursor
-            self._take(said)
+            self._take(said, embed=embed)
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed everything again, with what the embedder is now.
@@ -193,16 +194,19 @@ class DenseIndex(SearchIndex):
                 self._restore()
         return self._vectors is not None
 
-    def _take(self, said: Mapping[str, Said]) -> None:
-        """Note what records say now, and embed what is new."""
+    def _take(self, said: Mapping[str, Said], *, embed: bool = True) -> None:
+        """Note what records say now, and embed what is new, or leave it waiting."""
         vectors = self._held()
         self._drop([record_id for record_id, item in said.items() if item.redacted])
-        self._erased = self._erased or any(item.redacted for item in said.values())
+        if isinstance(self._given, Learner) and any(item.redacted for item in said.values()):
+            self._erased = True
         kept = [item for item in said.values() if not item.redacted]
         same = [item for item in kept if self._marks.get(item.id) == item.mark]
         vectors.place([item.id for item in same], [item.place for item in same])
         self._waiting.update((item.id, None) for item in kept if self._marks.get(item.id) != item.mark)
         self._changed += len(said)
+        if not embed:
+            return
         if self._must_learn():
             self._anew(self._everything())
         else:
@@ -211,10 +215,8 @@ class DenseIndex(SearchIndex):
     def _must_learn(self) -> bool:
         """Whether what the embedder learnt of these texts is too old, or knows words of erased ones."""
         texts = len(self._held()) + len(self._waiting)
-        if not isinstance(self._given, Learner):
-            self._erased = False
-            return False
-        return self._erased or (texts > 0 and texts >= 2 * self._note.texts)
+        doubled = texts >= max(1, 2 * self._note.texts)
+        return isinstance(self._given, Learner) and (self._erased or doubled)
 
     def _anew(self, said: Mapping[str, Said], progress: Callable[[int, int], None] | None = None) -> None:
         """Embed everything, learning from it first where the embedder does that."""
@@ -245,9 +247,10 @@ class DenseIndex(SearchIndex):
 
     def _embed(self, said: Mapping[str, Said], progress: Callable[[int, int], None] | None = None) -> None:
         """Embed what waits, as long as the embedder answers."""
-        total = len(self._waiting)
-        while self._waiting and time.monotonic() >= self._ask_again_at:
-            batch = self._next_batch(said)
+        ids, done = list(self._waiting), 0
+        while done < len(ids) and time.monotonic() >= self._ask_again_at:
+            batch = self._read(ids[done : done + self._size], said)
+            done += self._size
             try:
                 self._embed_batch(batch)
             except EmbeddingFailed as failure:
@@ -259,19 +262,23 @@ class DenseIndex(SearchIndex):
                 return
             self._size, self._pause = min(_BATCH, 2 * self._size), 0.0
             if progress is not None:
-                progress(total - len(self._waiting), total)
+                progress(min(done, len(ids)), len(ids))
         if not self._waiting:
             self._failure = None
 
-    def _next_batch(self, said: Mapping[str, Said]) -> list[Said]:
-        ids = list(islice(self._waiting, self._size))
+    def _read(self, ids: list[str], said: Mapping[str, Said]) -> list[Said]:
+        """What those that wait say, as far as they are still there."""
         unread = [record_id for record_id in ids if record_id not in said]
         read = self._store.get_many(unread) if unread else {}
-        found = {**{record_id: Said.of_record(record) for record_id, record in read.items()}, **said}
-        for record_id in ids:
-            if record_id not in found or found[record_id].redacted:  # gone meanwhile; the cursor will tell
-                del self._waiting[record_id]
-        return [found[record_id] for record_id in ids if record_id in self._waiting]
+        found = [
+            said.get(record_id) or Said.of_record(read[record_id])
+            for record_id in ids
+            if record_id in said or record_id in read
+        ]
+        kept = [item for item in found if not item.redacted]
+        for record_id in frozenset(ids).difference(item.id for item in kept):  # the cursor will tell of it
+            del self._waiting[record_id]
+        return kept
 
     def _embed_batch(self, batch: list[Said]) -> None:
         if not batch or self._embedder is None:
@@ -331,8 +338,9 @@ class DenseIndex(SearchIndex):
         Raises:
             StoreError, OSError: the store or the file cannot be written.
         """
+        self.follow()
         with self._lock, self._store.transaction():
-            self.follow()
+            self._follow({}, embed=False)  # an embedder may take long, and others wait for the store
             if self._path is None or self._vectors is None or self._seen is None or self._erased:
                 return
             cursor = "" if self._waiting else self._seen  # whoever reads it looks for what still waits
