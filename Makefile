@@ -26,7 +26,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What is tested a second time on the reference kernel, which must be able to run everything.
 ON_THE_REFERENCE := $(addprefix tests/,test_records.py test_vectors.py test_signing.py test_memory.py test_recall.py \
-	test_consolidate_near.py test_demo.py test_text_terms.py test_text_same.py test_text_slots.py test_upkeep.py)
+	test_consolidate_near.py test_demo.py test_text_terms.py test_text_same.py test_text_slots.py test_upkeep.py \
+	test_search_dense.py test_search_hybrid.py)
 
 # What the binary is built from; Python files are used where they lie.
 BUILT_FROM := pyproject.toml Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name '*.toml')

@@ -41,6 +41,7 @@ def test_the_commands_are_these() -> None:
         "credit",
         "demo",
         "doctor",
+        "eval",
         "export",
         "ingest",
         "list",

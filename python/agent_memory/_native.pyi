@@ -11,6 +11,8 @@ __all__ = [
     "Columns",
     "Index",
     "Pairs",
+    "Scores",
+    "Vectors",
     "analyse",
     "analyse_many",
     "build_info",
@@ -317,6 +319,75 @@ def verify_signatures(
     """
 
 _Told: TypeAlias = tuple[tuple[str, ...], bool, str, tuple[tuple[str, str, bool], ...]]
+
+@final
+class Vectors:
+    """A vector for each of many records, of one embedder (spec/recall.md section 8).
+
+    Other threads run while it works.  Every method raises ArgumentTypeError for an argument of another type.  Text that
+    is no record id has no vector.
+    """
+
+    def __new__(cls, identity: str, dimension: int, /) -> Self:
+        """Holds none yet.  Raises ArgumentError for a dimension that is not from 1 to 65,536."""
+
+    @property
+    def identity(self) -> str:
+        """The embedder whose vectors they are."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector."""
+
+    def __len__(self) -> int: ...
+    def __contains__(self, record_id: object, /) -> bool: ...
+    def ids(self) -> list[str]:
+        """The ids that have a vector, sorted."""
+
+    def set(self, record_ids: Iterable[str], vectors: bytes, /) -> None:
+        """Add vectors or replace them, all or none: little-endian 32-bit floats, one vector after the other.
+
+        One that is replaced keeps its place.  Raises ArgumentError for text that is no record id, a number that is not
+        finite, or another number of bytes.
+        """
+
+    def place(self, record_ids: Iterable[str], places: Iterable[tuple[str, int, int] | None], /) -> None:
+        """Say where in which session records stand, as (session, event time, time of birth); None for in none.
+
+        Times are in milliseconds.  Records without a vector get no place.  Raises ArgumentError unless there is one
+        place for each.
+        """
+
+    def remove(self, record_ids: Iterable[str], /) -> None:
+        """Forget vectors.  Ids that have none are passed over."""
+
+    def scores(self, query: bytes, /, *, around: tuple[float, float, float] | None = None) -> Scores:
+        """The cosine of every vector with that of a query, from -1 to 1; 0 where one of the two is all zeros.
+
+        With ``around``, what each neighbour in the session has above the mean is added: shares from 0 to 1 of the
+        record before, of the one after, and of those two away.  Raises ArgumentError as :meth:`set`.
+        """
+
+    def best(self, query: bytes, k: int, /, among: Iterable[str] | None = None) -> list[tuple[str, float]]:
+        """At most ``k`` (id, cosine) pairs, best first, then by id; only of ids ``among`` those given."""
+
+    def to_bytes(self, cursor: str, note: bytes, /) -> bytes:
+        """All of it, with the change cursor it reflects and what its owner wants to find beside it."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes, /) -> tuple[Self, str, bytes] | None:
+        """Vectors, cursor and note of a snapshot; None for one that is damaged or of another version."""
+
+@final
+class Scores:
+    """What one query scores, for every vector that was held when it was asked."""
+
+    def __len__(self) -> int: ...
+    def best(self, k: int, /, among: Iterable[str] | None = None) -> list[tuple[str, float]]:
+        """At most ``k`` (id, score) pairs, best first, then by id; only of ids ``among`` those given."""
+
+    def of(self, record_ids: Iterable[str], /) -> list[float | None]:
+        """The scores of some ids, None where there is none."""
 
 def analyse(text: str, /) -> _Told:
     """What a text says (spec/text.md section 4): its terms; whether it is negated; the text itself in NFC when it has

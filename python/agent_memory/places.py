@@ -21,6 +21,7 @@ SIDECARS: Final = (
     "salience.json",
     "salience.lock",
     "salience.lock.next",
+    "vectors.bin",
     "records/.staging/",
 )
 """What lies beside the records and can be rebuilt: the names the memory's ``.gitignore`` lists."""

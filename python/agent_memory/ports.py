@@ -139,6 +139,11 @@ class Embedder(ABC):
     def dimensions(self) -> int:
         """Length of every vector, 1 or more."""
 
+    @property
+    def identity(self) -> str | None:
+        """Text that is another whenever the vectors are; None leaves it to whoever keeps them to tell by a probe."""
+        return None
+
     @abstractmethod
     def embed(self, text: str) -> tuple[float, ...]:
         """A vector of unit length, or all zeros for text that says nothing."""

@@ -25,11 +25,14 @@ class RecallResult:
         block: the same with what was asked and what it cost.
         as_of: the moment that was asked about, or None for the present.
         erased_since: how many records of that moment are not told of because they were erased since.
+        dense_error: why the embedder's part is missing, in whole or for some records; None when nothing failed, or
+            there is no embedder.
     """
 
     block: RetrievedBlock
     as_of: datetime | None = None
     erased_since: int = 0
+    dense_error: str | None = None
 
     @property
     def records(self) -> tuple[RetrievedRecord, ...]:

@@ -21,6 +21,7 @@ pub mod text;
 pub mod trigram;
 pub mod unicode;
 pub mod unicode14;
+pub mod vectors;
 
 /// The number of the contract between this binary and the Python package. It grows whenever a function
 /// of the binary changes its meaning, so that a stale build is noticed on import.

@@ -12,6 +12,7 @@ mod seal;
 mod search;
 mod signature;
 mod text;
+mod vectors;
 mod walk;
 
 /// The kernel of agent-memory, compiled.
@@ -43,4 +44,6 @@ mod _native {
         slot_values_clash, split_sentences, statements_oppose, stem, text_classes, text_fold, text_lower, text_tokens,
         trigrams,
     };
+    #[pymodule_export]
+    use crate::vectors::{PyScores, PyVectors};
 }

@@ -32,11 +32,14 @@ from .text.told import (
     text_tokens,
     trigrams,
 )
+from .vectors import Scores, Vectors
 
 __all__ = [
     "Columns",
     "Index",
     "Pairs",
+    "Scores",
+    "Vectors",
     "analyse",
     "analyse_many",
     "build_info",
