@@ -180,7 +180,7 @@ there is no problem which who because but so and no longer doubt wait to help la
 """.split()
 GAPS = [
     *[" "] * 16, "", "", "\n", "\n\n", ", ", ". ", "! ", "? ", " - ", " — ", "; ", ": ", "-", "'", "\u00a0", "  ",
-    " (", ") ", "\t", "\n- ", "\n2. ", "\u2028", "\x1c",
+    " (", ") ", "… ", "। ", "\t", "\n- ", "\n2. ", "\u2028", "\x1c",
 ]  # fmt: skip
 CHANGES = [("s ", " "), (" ", "s "), ("ed ", "s "), ("is", "are"), ("not", ""), ("the ", "a "), ("a", "A")]
 

@@ -202,3 +202,25 @@ def test_a_large_text_takes_linear_time(piece: str) -> None:
 @given(TEXTS)
 def test_apostrophes_are_one_character(body: str) -> None:
     assert len({analyse(body.replace("'", mark)).items for mark in "'’ʼ＇"}) == 1
+
+
+@given(
+    PLAIN,
+    PLAIN,
+    PLAIN,
+    st.sampled_from(["not", "never", "no longer", "nothing", "nicht", "не"]),
+    st.sampled_from(".!…"),
+)
+def test_the_end_of_a_sentence_beside_a_negator_is_never_lost(a: str, b: str, c: str, negator: str, end: str) -> None:
+    first, second = f"{a} {b}{end} {negator.capitalize()} {c}", f"{a} {b} {negator}{end} {c.capitalize()}"
+    assert not same(first, second)
+    assert not same(first, f"{a} {b} {negator} {c}")
+    assert not same(second, f"{a} {b} {negator} {c}")
+    assert same(f"{first}.", first)
+
+
+@given(PLAIN, PLAIN, st.sampled_from(["An", "The"]))
+def test_a_capital_article_inside_a_sentence_is_never_lost(a: str, b: str, name: str) -> None:
+    assert not same(f"{a} {name} {b}", f"{a} {b}")
+    assert not same(f"{a} {name} {b}", f"{a} {name.lower()} {b}")
+    assert same(f"{a}. {name} {b}", f"{a} {b}")

@@ -103,6 +103,17 @@ DIFFERENT = [
     ("plan a failed", "plan failed"), ("class a is up", "class is up"), ("build a broke", "build broke"),
     ("a failed.", "failed."), ("a blocks b", "blocks b"), ("PLAN A FAILED", "PLAN FAILED"),
     ("series a failed", "series failed"),
+    # a name that is an article in lower case
+    ("He joined The Band", "He joined band"), ("He joined The Band", "He joined the Band"), ("ask An about it",
+    "ask about it"),
+    ("ask An about it", "ask an about it"), ("We saw The The", "We saw the"), ("Bob, The builder", "Bob, the builder"),
+    # the end of a sentence beside a negator
+    ("I do. Not now but in the evening", "I do not. Now but in the evening"),
+    ("Do not stop. Go to the shop", "Do not. Stop go to the shop"), ("I do! Not now", "I do not! Now"),
+    ("I don't. Stop it", "I don't stop it"), ("We cannot. Go on", "We cannot go on"), ("It runs no longer. Stop it",
+    "It runs. No longer stop it"),
+    ("It does… Never stop", "It does never… Stop"), ("Ich will. Nicht jetzt", "Ich will nicht. Jetzt"),
+    ("वह करता है। नहीं अब", "वह करता है नहीं। अब"), ("I do. \"Not now\" he said", "I do not. \"Now\" he said"),
     # nothing to compare
     ("!!!", "..."), ("It is.", "It is!"), ("", "!"), ("not", "not!"),
 ]  # fmt: skip
@@ -141,6 +152,13 @@ SAME = [
     ("port 8443 …", "port 8443..."),
     ("the ΟΔΟΣ is up", "the ΟΔΟΣ is up."), ("ΟΔΟΣ ΕΙΝΑΙ", "οδος ειναι"), ("ΟΔΟΣ ΕΙΝΑΙ", "οδοσ ειναι"),
     ("(see the port)", "see the port"), ("THE US PORT IS UP", "the us port is up"),
+    ("It is up. The port is 8443", "it is up, the port is 8443."), ("Note: The port is up", "note: port is up"),
+    ("up?\nThe port is up", "up? the port is up"), ("**An** error is shown", "the error is shown"),
+    ("IT IS IN THE BOX", "it is in the box"), ("The job runs not.", "the job runs not"), ("Stop. It isn't up.",
+    "stop, it isn't up"),
+    ("I do not!", "I do not."), ("No. 5 is open. Go", "no. 5 is open, go"), ("It is up. No doubt it is.",
+    "it is up! No doubt it is"),
+    ("I do. Not now!", "I do! Not now"), ("It is \"not.\" Now go", "it is \"not\". Now go"),
     ("!!!", "!!!"), ("the plans are late", "the plan is late"), ("v1.2 is out", "V1.2 is out."), ("it is 'up'",
     "It is up"), ("It is \"5\"", "it is 5."),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-//! Whether an "a" is an article or the name of something (spec/text.md section 4, rule 6).
+//! Whether an "a", "an" or "the" is an article or the name of something (spec/text.md section 4, rule 6).
 
 use super::lexicon::{
     ARTICLE_FOLLOWS, NEGATOR_ENGLISH, NO_NOUN_FOLLOWS, NOT_INFLECTION, PREPOSITION, STOP_WORD, lookup,
@@ -18,7 +18,7 @@ pub fn is_article(scan: &Scan<'_>, index: usize, shouting: bool) -> bool {
     let Some(before) = scan.previous(index) else { return true };
     let token = scan.tokens[index];
     let gap = scan.letters.between(before.end, token.start);
-    let begins = scan.text(before) == "?" || gap.iter().any(|class| matches!(class, b'.' | b'!' | b'?' | b':' | b'\n'));
+    let begins = begins_sentence(scan, index);
     if scan.text(token) != "a" && !shouting && !begins {
         return false;
     }
@@ -28,6 +28,14 @@ pub fn is_article(scan: &Scan<'_>, index: usize, shouting: bool) -> bool {
         || lookup(&word).any(STOP_WORD | NEGATOR_ENGLISH)
         || lookup(stem(&word)).any(ARTICLE_FOLLOWS)
         || (word == "t" && scan.letters.before(before.start) == b'\'')
+}
+
+/// Whether a sentence, a line or what a colon announces begins with the token at `index`.
+#[must_use]
+pub fn begins_sentence(scan: &Scan<'_>, index: usize) -> bool {
+    let Some(before) = scan.previous(index) else { return true };
+    let gap = scan.letters.between(before.end, scan.tokens[index].start);
+    scan.text(before) == "?" || gap.iter().any(|class| matches!(class, b'.' | b'!' | b'?' | b':' | b'\n'))
 }
 
 fn begins_noun_phrase(scan: &Scan<'_>, index: usize, shouting: bool) -> bool {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::analysis::{Analysis, Span};
-use super::article::is_article;
+use super::article::{begins_sentence, is_article};
 use super::chunks::{Chunk, Chunks};
 use super::idioms::denies_nothing;
 use super::letters::is_content;
@@ -27,6 +27,7 @@ pub fn analyse(body: &str) -> Analysis {
         out: Analysis::with_capacity(scanned.letters.text().len() + 16, scanned.tokens.len() + 2),
         shouting: shouting(&scanned),
         after_auxiliary: false,
+        ended: None,
         chunks: Chunks::default(),
         scan: &scanned,
     };
@@ -54,7 +55,14 @@ struct Reader<'a> {
     out: Analysis,
     shouting: bool,
     after_auxiliary: bool,
+    /// The token before which the end of a sentence has been told.
+    ended: Option<usize>,
     chunks: Chunks,
+}
+
+/// What ends a sentence; a question mark is a token.
+fn is_end(c: char) -> bool {
+    matches!(c, '.' | '!' | '…' | '。' | '｡' | '।' | '॥' | '۔')
 }
 
 /// A word on its way to become an item.
@@ -116,6 +124,16 @@ impl<'a> Reader<'a> {
     fn negator(&mut self, text: &str, index: usize, following: usize) {
         self.out.negated = self.out.negated || !denies_nothing(self.scan, index, following);
         self.fixed(text);
+        self.end_before(following);
+    }
+
+    /// Adds the end of a sentence that stands before the token at `index`, once.
+    fn end_before(&mut self, index: usize) {
+        let (Some(before), Some(token)) = (self.scan.previous(index), self.scan.tokens.get(index)) else { return };
+        if self.ended != Some(index) && self.scan.letters.slice(before.end, token.start).contains(is_end) {
+            self.ended = Some(index);
+            self.fixed(".");
+        }
     }
 
     fn content(&mut self, text: Span, term: Span, fixed: bool) {
@@ -147,11 +165,13 @@ impl<'a> Reader<'a> {
             self.contraction(word, verb);
             self.negator("not", index, index + 1);
         } else if word.word == "no" && self.next_is(index, "longer") {
+            self.end_before(index);
             self.negator("no longer", index, index + 2);
             return true;
         } else if self.negates(word) {
             let chunk = self.chunk(word.token);
             let text = if self.keeps_case(word, chunk) { word.written } else { word.word };
+            self.end_before(index);
             self.negator(text, index, index + 1);
         } else {
             self.plain(word);
@@ -171,6 +191,9 @@ impl<'a> Reader<'a> {
         if lists.any(ARTICLE) {
             let article = match word.word {
                 "a" => !chunk.code && is_article(self.scan, index, self.shouting),
+                _ if written.contains(is_capital) && !self.shouting => {
+                    text == word.word && begins_sentence(self.scan, index)
+                }
                 _ => text == word.word,
             };
             if article {
@@ -344,6 +367,8 @@ mod tests {
         assert_eq!(items("THE PORT IS 8443"), "port is 8443");
         assert_eq!(items("it is no longer \"a b\""), "it is no longer \" a b \"");
         assert_eq!(items("we were, they have"), "we was they has");
+        assert_eq!(items("I do. Not now! Never. No"), "i does . not now . never . no");
+        assert_eq!(items("It isn't. The The is up"), "it is not . the is up");
     }
 
     #[test]

@@ -19,6 +19,7 @@ from .words import (
     CASED_UNITS,
     CASED_WORDS,
     CONTRACTED,
+    ENDS,
     FORMS,
     FRAME_STEMS,
     NEGATORS_ENGLISH,
@@ -118,6 +119,7 @@ class _Reader:
         self.negated = False
         self.shouting = _shouting(scanned)
         self._after_auxiliary = False
+        self._ended = 0  # the token before which the end of a sentence has been told
         self._chunks = Chunks(scanned.text, scanned.classes)
         quotes = deque(scanned.quotes)
         skip = False
@@ -146,6 +148,16 @@ class _Reader:
         """Adds the negator at ``index``; the token at ``following`` is the first after it."""
         self.negated = self.negated or not denies_nothing(self.scan, index, following)
         self._fixed(text)
+        self._end_before(following)
+
+    def _end_before(self, index: int) -> None:
+        """Adds the end of a sentence that stands before the token at ``index``, once."""
+        if not 0 < index < len(self.scan.tokens) or index == self._ended:
+            return
+        before, token = self.scan.tokens[index - 1 : index + 1]
+        if _breaks(self.scan.text[before.end : token.start], ENDS):
+            self._ended = index
+            self._fixed(".")
 
     def _content(self, text: str, stemmed: str, *, fixed: bool) -> None:
         self.terms.append(stemmed)
@@ -182,9 +194,11 @@ class _Reader:
             self._plain(index, token, UNMARKED[word], contracted=True)
             self._negator("not", index, index + 1)
         elif word == "no" and self._next_text(index) == "longer":
+            self._end_before(index)
             self._negator("no longer", index, index + 2)
             return True
         elif self._negates(word, token):
+            self._end_before(index)
             self._negator(self._written(index, token, word), index, index + 1)
         else:
             self._plain(index, token, word)
@@ -193,7 +207,7 @@ class _Reader:
     def _plain(self, index: int, token: Token, word: str, *, contracted: bool = False) -> None:
         """Adds a word that is no negator; the verb of a contraction stands in lower case whatever the text has."""
         text = word if contracted else self._written(index, token, word)
-        if word in ARTICLES and (self._is_article(index, token) if word == "a" else text == word):
+        if word in ARTICLES and self._is_article(index, token, word, text):
             return
         if word in CASED_WORDS and is_upper(token.text) and not self.shouting:
             self._content(token.text, word, fixed=True)
@@ -248,7 +262,20 @@ class _Reader:
         abbreviation = word.isascii() and not self.shouting and is_upper(token.text)
         return word in NEGATORS_OTHER and not abbreviation
 
-    def _is_article(self, index: int, token: Token) -> bool:
+    def _is_article(self, index: int, token: Token, word: str, text: str) -> bool:
+        """Whether an "a", "an" or "the" is an article; with a capital inside a sentence it is a name."""
+        if word == "a":
+            return self._is_indefinite(index, token)
+        return text == word and (not capitalised(token.text) or self.shouting or self._begins_sentence(index, token))
+
+    def _begins_sentence(self, index: int, token: Token) -> bool:
+        """Whether a sentence, a line or what a colon announces begins with this token."""
+        if index == 0:
+            return True
+        before = self.scan.tokens[index - 1]
+        return before.text == "?" or _breaks(self.scan.classes[before.end : token.start], ".!?:\n")
+
+    def _is_indefinite(self, index: int, token: Token) -> bool:
         """Whether this "a" is an article: it begins a noun phrase where one may begin; no capital inside a sentence."""
         tokens, classes = self.scan.tokens, self.scan.classes
         if self._chunks.at(token.start).code or not self._begins_noun_phrase(index, token):
@@ -256,7 +283,7 @@ class _Reader:
         if index == 0:
             return True
         before = tokens[index - 1]
-        begins = before.text == "?" or _breaks(classes[before.end : token.start], ".!?:\n")
+        begins = self._begins_sentence(index, token)
         if token.text != "a" and not self.shouting and not begins:
             return False
         word = lower(before.text)

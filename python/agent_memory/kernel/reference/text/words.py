@@ -54,6 +54,9 @@ NEGATORS_OTHER = _words(
     "لا ليس ليست ليسوا لست لم لن غير بدون نہیں نہ مت بغیر"
 )
 
+# What ends a sentence beside a negator; a question mark is a token.
+ENDS = ".!…。｡।॥۔"
+
 # Sequences that hold a negator and deny nothing.  They change the polarity only; their words are compared like others.
 IDIOMS = tuple(
     tuple(idiom.split())
