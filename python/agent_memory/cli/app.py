@@ -9,7 +9,20 @@ import click
 
 from agent_memory.errors import AgentMemoryError
 
-from . import asking, correcting, evaluating, ingest, outcomes, playing, serving, similar, stores, transfer, upkeep, writing
+from . import (
+    asking,
+    correcting,
+    evaluating,
+    ingest,
+    outcomes,
+    playing,
+    serving,
+    similar,
+    stores,
+    transfer,
+    upkeep,
+    writing,
+)
 from .settings import REFUSED, Settings, global_options
 
 __all__ = ["app"]
@@ -40,6 +53,19 @@ def app() -> None:
     """
 
 
-for _module in (writing, correcting, ingest, asking, evaluating, outcomes, upkeep, similar, transfer, stores, serving, playing):
+for _module in (
+    writing,
+    correcting,
+    ingest,
+    asking,
+    evaluating,
+    outcomes,
+    upkeep,
+    similar,
+    transfer,
+    stores,
+    serving,
+    playing,
+):
     for _command in _module.COMMANDS:
         app.add_command(_command)
