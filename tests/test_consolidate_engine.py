@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -154,6 +155,7 @@ def test_whatever_is_written_is_legal_and_reports_quote_nothing(records: list[Me
         partner = store.get(record.transition.other(record.id))
         assert partner.transition == record.transition
     told = repr(report) + "".join(record.state_reason or "" for record in store.list())
+    told = re.sub("mem:[0-9a-f]{32}", "", told)  # whose digits may be those of a port
     for quoted in ("taging", "8443", "Sandro", "crm", "Alice"):
         assert quoted not in told
 

@@ -13,9 +13,6 @@ import os
 
 from agent_memory.errors import ArgumentError
 
-from .reference.search.config import Config as SearchConfig
-from .reference.search.packing import Row as SearchRow
-
 _choice = os.environ.get("AGENT_MEMORY_KERNEL", "")
 
 if _choice in {"", "native"}:
@@ -96,8 +93,6 @@ __all__ = [
     "Index",
     "Pairs",
     "Scores",
-    "SearchConfig",
-    "SearchRow",
     "Vectors",
     "analyse",
     "analyse_many",

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from agent_memory import kernel
 from agent_memory.clock import milliseconds
 from agent_memory.extension import SCOPE_FIELDS, Scope
 from agent_memory.records import MemoryRecord, RecordType
@@ -17,6 +16,7 @@ from agent_memory.records import MemoryRecord, RecordType
 from .retrieved import Reason, RetrievedBlock, RetrievedRecord, ScoreFactors
 
 if TYPE_CHECKING:
+    from agent_memory.kernel.reference.search.packing import Row
     from agent_memory.ports import RecordStore
 
 __all__ = ["answer"]
@@ -28,7 +28,7 @@ _TRIES: Final = 3
 class Finds(Protocol):
     """What finds: the native index, in step with a store."""
 
-    def recall(self, query: str, **asked: Any) -> Sequence[kernel.SearchRow]:
+    def recall(self, query: str, **asked: Any) -> Sequence[Row]:
         """Rows as spec/recall.md section 6.4."""
 
 
@@ -98,12 +98,12 @@ def answer(
 _STATE: Final = {"active": 1.0, "transitional": 0.8, "superseded": 0.3, "archived": 0.1}
 
 
-def _is_as_found(row: kernel.SearchRow, record: MemoryRecord | None) -> bool:
+def _is_as_found(row: Row, record: MemoryRecord | None) -> bool:
     """Whether a record is still there, and in the state it was found in."""
     return record is not None and not record.redacted and _STATE[record.state.value] == row[3]
 
 
-def _retrieved(row: kernel.SearchRow, record: MemoryRecord) -> RetrievedRecord:
+def _retrieved(row: Row, record: MemoryRecord) -> RetrievedRecord:
     _, score, *factors, tokens, kind, of, cut = row
     reason = Reason.match(row[2])
     if of is not None:

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_memory import kernel
 from agent_memory.errors import ArgumentTypeError, StoreError
+from agent_memory.kernel.reference.search.config import Config
 from agent_memory.ports import RecordStore, SearchIndex
 from agent_memory.stores import durable
 
 if TYPE_CHECKING:
+    from agent_memory.kernel.reference.search.packing import Row
     from agent_memory.records import MemoryRecord
 
 __all__ = ["SNAPSHOT", "LexicalIndex"]
@@ -48,12 +50,10 @@ class LexicalIndex(SearchIndex):
         StoreError: the store cannot be read.
     """
 
-    def __init__(
-        self, store: RecordStore, snapshot: Path | None = None, *, config: kernel.SearchConfig | None = None
-    ) -> None:
+    def __init__(self, store: RecordStore, snapshot: Path | None = None, *, config: Config | None = None) -> None:
         self._store = store
         self._path = snapshot
-        self._config = kernel.SearchConfig() if config is None else config
+        self._config = Config() if config is None else config
         self._following = threading.Lock()
         self._saving = threading.Lock()
         self._changed = 0
@@ -68,7 +68,7 @@ class LexicalIndex(SearchIndex):
             raise ArgumentTypeError(f"a query must be text, not {type(query).__name__}")
         return tuple(self._index.candidates(query, max(0, k)))
 
-    def recall(self, query: str, **asked: Any) -> Sequence[kernel.SearchRow]:
+    def recall(self, query: str, **asked: Any) -> Sequence[Row]:
         """The rows of the whole read stage; the arguments are those of the kernel (spec/recall.md section 6)."""
         return self._index.recall(query, **asked)
 
