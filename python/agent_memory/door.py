@@ -107,11 +107,7 @@ class Door(RecordStore):
         found = self._catalogue.lines(column, wanted)
         for record_id, line in self._lines.items():
             found.pop(record_id, None)
-            if (
-                line is not None
-                and getattr(line, column) in wanted
-                and (column != "about" or line.fate.blocked)
-            ):
+            if line is not None and getattr(line, column) in wanted and (column != "about" or line.fate.blocked):
                 found[record_id] = line
         return tuple(found.values())
 
