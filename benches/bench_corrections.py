@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import random
 import statistics
 import tempfile
 import time
@@ -23,7 +24,7 @@ from agent_memory import Memory
 
 KEYS = 500
 """Keys among the records, each with a few values."""
-ROUNDS = 120
+ROUNDS = 300
 
 
 def filled(path: Path, count: int) -> Memory:
@@ -39,10 +40,11 @@ def filled(path: Path, count: int) -> Memory:
 
 
 def medians(contenders: dict[str, Callable[[int], object]], rounds: int) -> dict[str, tuple[float, float]]:
-    """Median seconds of each, on the wall and of the processor, one call of each in turn."""
+    """Median seconds of each, on the wall and of the processor, one call of each in turn, in an order that changes."""
+    order = random.Random(7)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
     for turn in range(rounds + 3):
-        for name, call in contenders.items():
+        for name, call in order.sample(list(contenders.items()), len(contenders)):
             begun, used = time.perf_counter(), time.process_time()
             call(turn)
             if turn >= 3:
@@ -66,10 +68,14 @@ def beside_unkeyed(folder: Path, records: int) -> list[bool]:
                     f"Service {turn} runs in zone {turn}-1.", key=f"svc-{turn}::zone", object=f"{turn}-1"
                 ),
                 "an echo": lambda turn: memory.remember(
-                    f"Service {turn}, again in zone {turn}-0", key=f"svc-{turn}::zone", object=f"{turn}-0"
+                    f"Service {turn - 1}, again in zone {turn - 1}-0",
+                    key=f"svc-{turn - 1}::zone",
+                    object=f"{turn - 1}-0",
                 ),
                 "reinforced": lambda turn: memory.remember(
-                    f"Service {turn} runs in zone {turn}-1.", key=f"svc-{turn}::zone", object=f"{turn}-1"
+                    f"Service {turn - 1} runs in zone {turn - 1}-1.",
+                    key=f"svc-{turn - 1}::zone",
+                    object=f"{turn - 1}-1",
                 ),
             },
             ROUNDS,

@@ -57,16 +57,16 @@ def is_found_and_repaired(place: Path, path: Path, what: str) -> None:
     assert look(place) == []
 
 
-@pytest.mark.parametrize("tables", [("record_fts", "agent_memory_rows", "catalogue_holders"), ("record_fts",)])
+@pytest.mark.parametrize("tables", [("record_fts", "agent_memory_rows", "catalogue_lines"), ("record_fts",)])
 def test_a_catalogue_that_was_emptied(place: Path, tables: tuple[str, ...]) -> None:
     used(place)
     path = in_catalogue(place, *(f"DELETE FROM {table}" for table in tables))
     is_found_and_repaired(place, path, "lacks 2 records")
 
 
-def test_a_catalogue_without_the_holders_of_texts(place: Path) -> None:
+def test_a_catalogue_without_the_line_of_a_record(place: Path) -> None:
     first, _, _ = used(place)
-    path = in_catalogue(place, f"DELETE FROM catalogue_holders WHERE record_id = '{first}'")
+    path = in_catalogue(place, f"DELETE FROM catalogue_lines WHERE record_id = '{first}'")
     is_found_and_repaired(place, path, "lacks 1 records")
 
 
@@ -83,7 +83,10 @@ def test_a_catalogue_that_still_holds_a_redacted_record(place: Path, table: str)
 
 def test_a_catalogue_with_a_record_of_another_memory(place: Path) -> None:
     used(place)
-    path = in_catalogue(place, f"INSERT INTO catalogue_holders VALUES ('mem:{'e' * 32}', x'00')")
+    path = in_catalogue(
+        place,
+        f"INSERT INTO catalogue_lines (record_id, said, fate, also, born) VALUES ('mem:{'e' * 32}', x'00', 0, '', 0)",
+    )
     is_found_and_repaired(place, path, "holds 1 that are not in this memory")
 
 
@@ -107,7 +110,7 @@ def test_a_record_the_change_log_does_not_tell_of_is_no_finding(tmp_path: Path) 
 def test_what_a_store_does_not_serve_may_be_lacking(tmp_path: Path) -> None:
     place = tmp_path / "memory"
     first, _, _ = used(place)
-    in_catalogue(place, "DELETE FROM catalogue_holders")
+    in_catalogue(place, "DELETE FROM catalogue_lines")
     (place / "records" / first[4:] / "000001.json").write_bytes(b"torn")
     assert {finding.kind for finding in look(place)} == {"torn"}
 

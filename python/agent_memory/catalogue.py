@@ -12,10 +12,11 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from .corrections.ledger import Fate, Line, line_of
+from .corrections.ledger import Fate, Line, line_of, text_digest
 from .errors import StoreError
 from .ports import RecordStore, SearchIndex
 from .records import MemoryRecord
@@ -28,25 +29,27 @@ __all__ = ["CATALOGUE", "Catalogue", "open_catalogue"]
 
 CATALOGUE: Final = "catalogue.db"
 """Name of the file in the memory's folder of sidecars."""
-_VERSION: Final = "2"
+_VERSION: Final = "3"
 """Raised whenever the tables, or how text becomes words, change: an older catalogue is then rebuilt."""
 _TABLES: Final = (
-    "CREATE TABLE IF NOT EXISTS catalogue_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS catalogue_holders (record_id TEXT PRIMARY KEY, saying BLOB NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX IF NOT EXISTS catalogue_sayings ON catalogue_holders (saying)",
-    """CREATE TABLE IF NOT EXISTS catalogue_lines (record_id TEXT PRIMARY KEY, place BLOB, key BLOB, said BLOB NOT NULL,
-    object BLOB, fate INTEGER NOT NULL, about TEXT, also TEXT NOT NULL, born INTEGER NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS catalogue_lines (record_id TEXT PRIMARY KEY, place BLOB, said BLOB NOT NULL,
+    object BLOB, fate INTEGER NOT NULL, about TEXT, also TEXT NOT NULL, born INTEGER NOT NULL, saying BLOB)
+    WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS catalogue_places ON catalogue_lines (place) WHERE place IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS catalogue_keys ON catalogue_lines (key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS catalogue_said ON catalogue_lines (said)",
     f"CREATE INDEX IF NOT EXISTS catalogue_blocked ON catalogue_lines (about) WHERE fate >= {int(Fate.ECHO)}",
 )
 _OTHER_TABLES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 """What SQLite says of our statements where a table lacks, or is another program's."""
-_CONTENT: Final = ("catalogue_holders", "catalogue_lines")
+_COLUMNS: Final = "record_id, place, said, object, fate, about, also, born"
+_SET: Final = """INSERT INTO catalogue_lines (record_id, place, said, object, fate, about, also, born, saying)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (record_id) DO UPDATE SET object = excluded.object,
+fate = excluded.fate, about = excluded.about, also = excluded.also, saying = excluded.saying"""
+"""The other columns never change, so the indexes over them are left alone."""
+_FORGET: Final = "DELETE FROM catalogue_lines WHERE record_id = ?"
 LineColumn = Literal["place", "key", "said", "about"]
 """What lines are asked for by; ``about`` finds blocked ones alone."""
-_BATCH: Final = 500
+_BATCH: Final = 200
 _Answer = TypeVar("_Answer")
 _ATTEMPTS: Final = 20
 """How often a step is tried again because another process took the same one first."""
@@ -106,21 +109,19 @@ class Catalogue(SearchIndex):
 
     def holders(self, record: MemoryRecord) -> tuple[str, ...]:
         """Ids of the live records that were the same memory as ``record`` when the catalogue was last in step."""
-        sql = "SELECT record_id FROM catalogue_holders WHERE saying = ? ORDER BY record_id"
-        rows = self._sound(lambda: self._database.read(sql, [saying(record)]))
+        sql = "SELECT record_id FROM catalogue_lines WHERE said = ? AND saying = ? ORDER BY record_id"
+        said = text_digest(record.body, record.scope.consolidation)
+        rows = self._sound(lambda: self._database.read(sql, [said, saying(record)]))
         return tuple(record_id.decode() for (record_id,) in rows)
 
     def lines(self, column: LineColumn, values: Iterable[bytes | str]) -> dict[str, Line]:
         """The lines that had one of ``values`` in a column when the catalogue was last in step, by id."""
         wanted = list(dict.fromkeys(values))
-        blocked = f" AND fate >= {int(Fate.ECHO)}" if column == "about" else ""
         found: dict[str, Line] = {}
         for start in range(0, len(wanted), _BATCH):
-            some = wanted[start : start + _BATCH]
-            marks = ", ".join("?" * len(some))
-            # the column is one of four constants, the rest question marks
-            sql = f"SELECT * FROM catalogue_lines WHERE {column} IN ({marks}){blocked}"  # noqa: S608
-            for row in self._sound(lambda sql=sql, some=some: self._database.read(sql, some)):  # type: ignore[misc]
+            condition, some = _condition(column, wanted[start : start + _BATCH])
+            sql = f"SELECT {_COLUMNS} FROM catalogue_lines WHERE {condition}"  # noqa: S608 - constants, question marks
+            for row in self._sound(partial(self._database.read, sql, some)):
                 line = _line_from(row)
                 found[line.record_id] = line
         return found
@@ -210,44 +211,45 @@ class Catalogue(SearchIndex):
         held = tuple(records)
         with self._database.transaction():
             self._words.index_many(held)
-            self._remove(record.id for record in held)
-            self._database.execute_many(
-                "INSERT INTO catalogue_holders VALUES (?, ?)",
-                ((record.id, saying(record)) for record in held if record.state.is_live),
-            )
-            self._database.execute_many(
-                "INSERT INTO catalogue_lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (_row_of(line) for record in held if (line := line_of(record)) is not None),
-            )
+            lines = [(record, line_of(record)) for record in held]
+            self._database.execute_many(_SET, (_row_of(line, record) for record, line in lines if line is not None))
+            self._database.execute_many(_FORGET, ((record.id,) for record, line in lines if line is None))
 
     def _forget(self, record_ids: Iterable[str]) -> None:
-        gone = tuple(record_ids)
-        for record_id in gone:
+        for record_id in record_ids:
             self._words.remove(record_id)
-        self._remove(gone)
-
-    def _remove(self, record_ids: Iterable[str]) -> None:
-        gone = [(record_id,) for record_id in record_ids]
-        for table in _CONTENT:
-            self._database.execute_many(f"DELETE FROM {table} WHERE record_id = ?", gone)  # noqa: S608 - a constant
+            self._database.execute(_FORGET, [record_id])
 
     def _clear(self) -> None:
         self._words.clear()
-        for table in _CONTENT:
-            self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
+        self._database.execute("DELETE FROM catalogue_lines")
 
 
-def _row_of(line: Line) -> tuple[Any, ...]:
+def _condition(column: LineColumn, values: list[bytes | str]) -> tuple[str, list[bytes | str]]:
+    """What finds the lines that have one of ``values`` in a column, and the values to ask with."""
+    if column == "key":  # the beginning of a place; what follows it is shorter than what is added here
+        bounds: list[bytes | str] = []
+        for value in values:
+            assert isinstance(value, bytes)
+            bounds += [value, value + b"\xff" * 17]
+        return " OR ".join(["place BETWEEN ? AND ?"] * len(values)), bounds
+    marks = ", ".join("?" * len(values))
+    blocked = f" AND fate >= {int(Fate.ECHO)}" if column == "about" else ""
+    return f"{column} IN ({marks}){blocked}", values
+
+
+def _row_of(line: Line, record: MemoryRecord) -> tuple[Any, ...]:
     also = " ".join(line.also)
-    return (line.record_id, line.place, line.key, line.said, line.object, int(line.fate), line.about, also, line.born)
+    said_by = saying(record) if line.fate is Fate.LIVE else None
+    fate = int(line.fate)
+    return (line.record_id, line.place, line.said, line.object, fate, line.about, also, line.born, said_by)
 
 
 def _line_from(row: tuple[Any, ...]) -> Line:
-    record_id, place, key, said, object_, fate, about, also, born = row
+    record_id, place, said, object_, fate, about, also, born = row
     return Line(
         record_id=record_id.decode(),
         place=place,
-        key=key,
         said=said,
         object=object_,
         fate=Fate(fate),
@@ -292,11 +294,12 @@ def _drop(path: Path) -> None:
 
 
 def _prepare(database: Database) -> None:
+    database.execute("CREATE TABLE IF NOT EXISTS catalogue_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+    rows = database.read("SELECT value FROM catalogue_state WHERE name = 'version'")
+    if not rows or rows[0][0].decode() != _VERSION:
+        database.execute("DELETE FROM catalogue_state")
+        for table in ("catalogue_lines", "catalogue_holders"):
+            database.execute(f"DROP TABLE IF EXISTS {table}")
+        database.execute("INSERT INTO catalogue_state VALUES ('version', ?)", [_VERSION])
     for table in _TABLES:
         database.execute(table)
-    rows = database.read("SELECT value FROM catalogue_state WHERE name = 'version'")
-    if rows and rows[0][0].decode() == _VERSION:
-        return
-    for table in ("catalogue_state", *_CONTENT):
-        database.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
-    database.execute("INSERT INTO catalogue_state VALUES ('version', ?)", [_VERSION])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from agent_memory.door import Door
 from agent_memory.errors import ArgumentError, RecordError
@@ -47,13 +47,16 @@ class Corrections:
         """What is under a key in a scope."""
         ledger = Ledger(self._door.lines("place", [place_of(key, scope)]))
         live = standing_of(tuple(self._door.get_many(ledger.live).values()))
-        if not live or live[0].object is not None:
-            return Under(ledger, live, live[0] if live else None)
-        stating = [line for line in ledger.value_of(live[0].id).lines if line.object is not None]
+        return Under(ledger, live, self._stating(live[0], ledger) if live else None)
+
+    def _stating(self, last: MemoryRecord, ledger: Ledger) -> MemoryRecord | None:
+        """The newest record of a value that has an object; ``last`` is the value's last record."""
+        if last.object is not None:
+            return last
+        stating = [line for line in ledger.value_of(last.id).lines if line.object is not None]
         if not stating:
-            return Under(ledger, live)
-        newest = max(stating, key=lambda line: (line.born, line.record_id)).record_id
-        return Under(ledger, live, self._door.get_many([newest]).get(newest))
+            return None
+        return self._door.get(max(stating, key=lambda line: (line.born, line.record_id)).record_id)
 
     # ------------------------------------------------------------------ writes under a key
 
@@ -110,13 +113,12 @@ class Corrections:
             copies = self._copies(displaced - {text_digest(write.body, write.scope.consolidation)})
             extra += [copy for copy in copies if copy.id not in gone]
         also.update(record.id for record in extra)
-        new = self._with_evidence(write, decision.repeats).evolve(
-            {
-                "supersedes": None if standing is None or marked else standing.id,
-                "extension": write.extension.evolve(supersedes_also=tuple(also)),
-            }
-        )
-        new = self._placed(new)
+        changes: dict[str, Any] = self._evidence(write, decision.repeats)
+        if standing is not None and not marked:
+            changes["supersedes"] = standing.id
+        if also:
+            changes["supersedes_also"] = tuple(also)
+        new = self._placed(write.evolve(changes) if changes else write)
         versions.append(new)
         reason = (wording.RESTATED if restates else wording.CORRECTED).format(new.id)
         for old in (*(() if standing is None else (standing,)), *extra):
@@ -151,9 +153,9 @@ class Corrections:
         """Keep a write as history, born archived; one that was kept before is not kept twice."""
         kept = self._kept_before(write, policy, before)
         if kept is None:
-            born = self._with_evidence(write, about if policy is Policy.ECHO_GUARD else None)
+            born = self._placed(write).evolve(self._evidence(write, about if policy is Policy.ECHO_GUARD else None))
             reason = wording.blocked_reason(policy, about)
-            kept = born_archived(self._placed(born), reason=reason, superseded_by=current)
+            kept = born_archived(born, reason=reason, superseded_by=current)
             self._door.put(kept)
             deduped = False
         else:
@@ -229,6 +231,7 @@ class Corrections:
         """
         under = self.under(key, scope.consolidation)
         old = self._previous(under)
+        stating = self._stating(old, under.ledger)
         restored = MemoryRecord.create(
             old.type,
             old.body,
@@ -238,7 +241,12 @@ class Corrections:
             tags=old.tags,
             created_at=now,
             extension=old.extension.evolve(
-                scope=scope, standing=None, outcome=None, supersedes_also=(), declared=False
+                scope=scope,
+                object=stating and stating.object,
+                standing=None,
+                outcome=None,
+                supersedes_also=(),
+                declared=False,
             ),
         )
         # Going back is going on from the old record, whoever it came from: with it goes what was restored from it.
@@ -346,15 +354,15 @@ class Corrections:
             if record.state.is_live and record.type is not RecordType.EPISODE
         ]
 
-    def _with_evidence(self, write: MemoryRecord, repeats: str | None) -> MemoryRecord:
-        """``write`` with what it repeats as evidence, unless the two come from two sources, each to be erased alone."""
+    def _evidence(self, write: MemoryRecord, repeats: str | None) -> dict[str, Any]:
+        """What it repeats as evidence of ``write``, unless the two come from two sources, each to be erased alone."""
         if repeats is None or repeats in write.evidence:
-            return write
+            return {}
         repeated = self._door.get(repeats)
         own, other = write.provenance.ref, repeated.provenance.ref
         if repeated.redacted or (own is not None and other is not None and own != other):
-            return write
-        return write.evolve({"evidence": (*write.evidence, repeats)})
+            return {}
+        return {"evidence": (*write.evidence, repeats)}
 
     def _placed(self, record: MemoryRecord) -> MemoryRecord:
         return at_free_id(record, lambda record_id: bool(self._door.get_many([record_id])))

@@ -13,7 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Final
 
 from agent_memory.extension import ConsolidationScope
 from agent_memory.records import MemoryRecord
@@ -58,8 +59,7 @@ class Line:
 
     Attributes:
         record_id: whose line it is.
-        place: digest of its key and consolidation scope; None without a key.
-        key: digest of its key alone; None without a key.
+        place: digest of its key, followed by one of its consolidation scope; None without a key.
         said: digest of its scope and its text as it is compared.
         object: digest of its object as it is compared, or None.
         fate: what became of it.
@@ -70,13 +70,17 @@ class Line:
 
     record_id: str
     place: bytes | None
-    key: bytes | None
     said: bytes
     object: bytes | None
     fate: Fate
     about: str | None
     also: tuple[str, ...]
     born: int
+
+    @property
+    def key(self) -> bytes | None:
+        """Digest of its key alone."""
+        return None if self.place is None else self.place[:16]
 
 
 def line_of(record: MemoryRecord) -> Line | None:
@@ -94,7 +98,6 @@ def line_of(record: MemoryRecord) -> Line | None:
     return Line(
         record_id=record.id,
         place=None if record.key is None else place_of(record.key, scope),
-        key=None if record.key is None else key_digest(record.key),
         said=text_digest(record.body, scope),
         object=None if record.object is None else object_digest(record.object),
         fate=fate,
@@ -117,8 +120,8 @@ def same_value(a: Line, b: Line) -> bool:
 
 
 def place_of(key: str, scope: ConsolidationScope) -> bytes:
-    """Where a key's values stand: the key and the scope it belongs to, as 16 bytes."""
-    return _digest(key, *scope)
+    """Where a key's values stand: the key and the scope it belongs to, as 32 bytes that begin with the key's."""
+    return _digest(key) + _digest(*scope)
 
 
 def key_digest(key: str) -> bytes:
@@ -128,7 +131,9 @@ def key_digest(key: str) -> bytes:
 
 def text_digest(body: str, scope: ConsolidationScope) -> bytes:
     """A text in a scope, equal for texts that are the same text there, as 16 bytes."""
-    return _digest(text_form(body), *scope)
+    if len(body) > _LONGEST_REMEMBERED:
+        return _digest(text_form(body), *scope)
+    return _remembered_text(body, scope)
 
 
 def object_digest(value: str) -> bytes:
@@ -136,13 +141,19 @@ def object_digest(value: str) -> bytes:
     return _digest(object_form(value))
 
 
+@lru_cache(maxsize=1024)
+def _remembered_text(body: str, scope: ConsolidationScope) -> bytes:
+    return _digest(text_form(body), *scope)
+
+
+@lru_cache(maxsize=1024)
 def _digest(*parts: str | None) -> bytes:
-    hashed = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        data = b"" if part is None else part.encode()
-        hashed.update(b"-" if part is None else b"%d:" % len(data))
-        hashed.update(data)
-    return hashed.digest()
+    wire = "".join("-" if part is None else f"{len(part)}:{part}" for part in parts)
+    return hashlib.blake2b(wire.encode(), digest_size=16).digest()
+
+
+_LONGEST_REMEMBERED: Final = 2000
+"""Characters of a text whose digest is remembered: one write asks for it several times."""
 
 
 @dataclass(slots=True)

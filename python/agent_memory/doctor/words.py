@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_memory.catalogue import CATALOGUE
+from agent_memory.corrections.ledger import line_of
 from agent_memory.errors import StoreError
 from agent_memory.places import sidecar_folder
 from agent_memory.records import MemoryRecord
@@ -79,7 +80,7 @@ def _catalogue(
             state = dict(connection.execute("SELECT name, value FROM catalogue_state").fetchall())
             rows = _ids(connection, "SELECT record_id FROM agent_memory_rows")
             words = _ids(connection, "SELECT record_id FROM record_fts")
-            holders = _ids(connection, "SELECT record_id FROM catalogue_holders")
+            lines = _ids(connection, "SELECT record_id FROM catalogue_lines")
     except (sqlite3.Error, OSError, StoreError) as error:
         what = f"is no catalogue that can be read ({error}); {_AGAIN}"
         yield Finding("sidecar", str(catalogue), what, repairable=not catalogue.is_dir())
@@ -93,14 +94,14 @@ def _catalogue(
         return
     if not cursor.startswith(present) or present_cursor(path) != present:
         return  # it is brought in step when the memory is opened, or is being brought there now
-    if held := gone & (rows | words | holders):
+    if held := gone & (rows | words | lines):
         what = f"holds words of {len(held)} redacted records; {_AGAIN}"
         yield Finding("sidecar", str(catalogue), what, repairable=True)
         return
     told = newest.keys() - gone - _untold(path, newest) if sound else set()
-    live = {record_id for record_id in told if newest[record_id].state.is_live}
-    lacking = (told - (rows & words)) | (live - holders)
-    strange = ((rows | words) - newest.keys()) | (holders - newest.keys()) if sound else set()
+    kept = {record_id for record_id in told if line_of(newest[record_id]) is not None}
+    lacking = (told - (rows & words)) | (kept - lines)
+    strange = (rows | words | lines) - newest.keys() if sound else set()
     if lacking or strange:
         what = f"lacks {len(lacking)} records and holds {len(strange)} that are not in this memory; {_AGAIN}"
         yield Finding("sidecar", str(catalogue), what, repairable=True)
