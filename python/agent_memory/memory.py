@@ -77,7 +77,9 @@ class Memory:
         auto_consolidate: whether ``remember`` consolidates after every ``auto_consolidate_every`` (1 or more) records
             it accepted.
 
-    Usable from several threads.  Close it, or use it as a context manager, so that touch counts are written.
+    Usable from several threads.  While one consolidates, the others get, list and recall what was committed before; in
+    a memory without a path they wait for its end.  What writes waits everywhere, and :meth:`status` and :meth:`export`.
+    Close it, or use it as a context manager, so that touch counts are written.
 
     Raises:
         StoreError: ``path`` is no memory, or cannot be read or made.
