@@ -13,6 +13,9 @@ What to take from it when you write your own:
 - A call costs money, so an operator makes none twice: a record never changes what it says, so a verdict about two ids
   stands.  The verdicts are gone with the operator; that a pair has been judged is not, unless you consolidate with
   ``full=True`` or with other settings, which asks about every pair anew.
+- A consolidation is one transaction and lasts as long as its calls do.  Meanwhile other threads read a memory on disk
+  as it was before; their writes wait, those of other processes too, and may give up.  So bound the calls, as
+  ``most_calls`` does here.  The operator itself may read the memory, and is refused when it writes.
 - A pair without an answer (the model failed, or the calls are spent) raises, and ``Memory`` offers it again at its next
   consolidation, also after a restart.  Answering None instead would mean "they agree".
 """

@@ -139,7 +139,7 @@ def test_other_threads_never_see_half_a_transaction(store: SQLiteRecordStore) ->
         time.sleep(0.05)
         store.put(make("b"))
     reader.join()
-    assert seen == [2]
+    assert seen in ([0], [2])
 
 
 # ------------------------------------------------------------------------------------------------ what is no memory

@@ -48,8 +48,10 @@ __all__ = ["Memory", "RememberResult"]
 class Memory(Opened):
     """An agent's memory.
 
-    Usable from several threads.  Close it, or use it as a context manager, so that touch counts are written.  What it
-    is opened with is told at :meth:`__init__`.
+    Usable from several threads.  While one consolidates, the others get, list and recall what was committed before; in
+    a memory without a path they wait for its end.  What writes waits everywhere, and :meth:`status` and :meth:`export`.
+    Close it, or use it as a context manager, so that touch counts are written.  What it is opened with is told at
+    :meth:`__init__`.
     """
 
     # ------------------------------------------------------------------ remember

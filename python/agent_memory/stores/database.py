@@ -1,9 +1,9 @@
 """One SQLite file, opened the way a memory needs it (SPEC section 16).
 
 Used by the record store and by the full-text index, so that both wait, fail, commit and erase alike.  One connection
-stands behind a re-entrant lock: a transaction belongs to one thread, and the others wait for it rather than read half
-of it.  Other processes see whole transactions (WAL).  A Database must not be used in a forked child; open another
-there.
+stands behind a re-entrant lock: a transaction belongs to one thread.  What other threads read meanwhile is what was
+committed before, through a connection aside; a database in memory has none, and they wait rather than read half of it.
+Other processes see whole transactions (WAL).  A Database must not be used in a forked child; open another there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_memory.errors import StoreError
 
 from . import durable
+from .aside import Aside
 from .lock import check_timeout
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _CACHE: Final = 32_768
 """KiB of pages kept in memory at most: ids are random, so a put touches pages all over the indexes."""
 _LOG: Final = 4_000
 """Pages (16 MiB) the log may hold before it goes into the file, where a page changed often is then written once."""
+_MOMENT: Final = 0.001
+"""Seconds after which it is looked again whether another thread still reads."""
 _SCRUB_WAIT: Final = 2.0
 """Longest wait, in seconds, for readers to let go of the log when content is to be erased."""
 _ADVICE: Final = {
@@ -85,6 +88,7 @@ class Database:
         self._process = os.getpid()
         self._scrub = False
         self._in_memory = self.path == ":memory:"
+        self._aside = None if self._in_memory else Aside(self.path, timeout=timeout)
         if not self._in_memory:
             _check_path(Path(self.path) if self.path else None)
         self._connection: sqlite3.Connection | None = None
@@ -94,6 +98,8 @@ class Database:
             )
         try:
             self._configure(synchronous)
+            if self._aside is not None:
+                self._aside.opened()
             if ready is None or not ready(self):
                 with self.transaction():
                     self.execute(PENDING)
@@ -130,12 +136,30 @@ class Database:
     # ------------------------------------------------------------------------------------------------------------ use
 
     def read(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one query; text comes as bytes."""
-        with self._lock:
-            try:
-                return self._open().execute(sql, tuple(values)).fetchall()
-            except sqlite3.Error as error:
-                raise self._failure(error) from error
+        """All rows of one query; text comes as bytes.
+
+        While another thread is inside :meth:`transaction`, what was committed before that.
+        """
+        given = tuple(values)
+        try:
+            if self._aside is not None and self._must_wait():
+                self._check_open()
+                rows = self._aside.read(sql, given)
+                if rows is not None:
+                    return rows
+            with self._lock:
+                return self._open().execute(sql, given).fetchall()
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+
+    def _must_wait(self) -> bool:
+        """Whether another thread is inside a transaction.  One that only reads is waited for."""
+        while not self._lock.acquire(blocking=False):
+            if self._depth:
+                return True
+            time.sleep(_MOMENT)
+        self._lock.release()
+        return False
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> None:
         """One statement; call it inside :meth:`transaction`."""
@@ -270,7 +294,7 @@ class Database:
         keeps all of it; so the file is written anew and the log cut to nothing.  False, and to be called again, when a
         reader or writer elsewhere prevents it.
         """
-        with self._lock:
+        with self._lock, contextlib.nullcontext() if self._aside is None else self._aside.silent():
             if self._connection is None or not self._scrub or self._depth:
                 return not self._scrub
             try:
@@ -302,20 +326,26 @@ class Database:
         with self._lock:
             if self._connection is not None:
                 self.scrub()
+                if self._aside is not None:
+                    self._aside.close()  # the last one to go tidies up, and this one cannot write
                 self._connection.close()
                 self._connection = None
 
     # ---------------------------------------------------------------------------------------------------------- errors
 
-    def _open(self) -> sqlite3.Connection:
+    def _check_open(self) -> sqlite3.Connection:
         if self._connection is None:
             raise StoreError(f"{self.path} is closed; open it again")
         if self._is_forked:
             raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
-        if self._depth and not self._connection.in_transaction:
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        connection = self._check_open()
+        if self._depth and not connection.in_transaction:
             # a full or failing disk makes SQLite undo all of it; what came after would be committed by itself
             raise StoreError(f"the transaction on {self.path} was undone when a write failed; begin it again")
-        return self._connection
+        return connection
 
     @property
     def _is_forked(self) -> bool:
