@@ -179,7 +179,7 @@ def tables_of_others(path: Path) -> None:
 
 def a_view(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("CREATE VIEW catalogue_holders AS SELECT 1")
+        connection.execute("CREATE VIEW catalogue_lines AS SELECT 1")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs pipes and links")
@@ -201,7 +201,7 @@ def test_a_catalogue_that_loses_its_tables_in_use_is_made_anew(place: Path) -> N
     with Memory(place) as memory:
         record_id = memory.remember("Still to be found.").record_id
         with closing(sqlite3.connect(catalogue_of(place), isolation_level=None)) as connection:
-            connection.execute("DROP TABLE catalogue_holders")
+            connection.execute("DROP TABLE catalogue_lines")
             connection.execute("DROP TABLE record_fts")
         assert memory.recall("found").ids == (record_id,)
         assert memory.remember("Still to be found.").deduped

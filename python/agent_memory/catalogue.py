@@ -137,8 +137,8 @@ class Catalogue(SearchIndex):
     def follow(self, written: Mapping[str, MemoryRecord] | None = None) -> None:
         """Take in what was written to the store since the last time, by this process or any other.
 
-        ``written`` are versions this process has just committed, which need not be read again.  No lock of the store
-        is asked for while one of the catalogue is held: two processes that follow at once cannot wait for each other.
+        ``written`` are versions this process has just committed, for a store that cannot tell changes.  No lock of the
+        store is asked for while one of the catalogue is held: two that follow at once cannot wait for each other.
 
         Raises:
             StoreError: the store or the catalogue cannot be read or written.
@@ -160,7 +160,7 @@ class Catalogue(SearchIndex):
             if not ids and not rebuild and cursor == stood_at:
                 self._seen = cursor
                 return
-            newest = self._newest(ids, written)
+            newest = self._newest(ids)
             with self._database.transaction():
                 if self._cursor() != stood_at:
                     continue  # another process took this step; look again from where it stands now
@@ -200,11 +200,10 @@ class Catalogue(SearchIndex):
         rows = self._database.read("SELECT value FROM catalogue_state WHERE name = 'cursor'")
         return rows[0][0].decode(errors="replace") if rows else None
 
-    def _newest(self, ids: tuple[str, ...] | None, written: Mapping[str, MemoryRecord]) -> dict[str, MemoryRecord]:
+    def _newest(self, ids: tuple[str, ...] | None) -> dict[str, MemoryRecord]:
+        """The versions to take in, always read anew: what this process wrote may have been followed by another's."""
         if ids is None:
             return {record.id: record for record in self._store.list()}
-        if len(ids) == len(written) and written.keys() == set(ids):
-            return dict(written)
         return self._store.get_many(ids)
 
     def _take_in(self, records: Iterable[MemoryRecord]) -> None:

@@ -257,9 +257,8 @@ class _Follower:
         self._seen = cursor
         self._pending.update(dict.fromkeys((*ids, *written)))
         if self._pending:
-            unread = [record_id for record_id in self._pending if record_id not in written]
-            newest = {**self._store.get_many(unread), **written}
-            self._index.index_many(record for record_id, record in newest.items() if record_id in self._pending)
+            newest = self._store.get_many(self._pending)  # what we wrote may have been followed by another process
+            self._index.index_many(newest.values())
             self._pending.clear()
 
 

@@ -138,7 +138,7 @@ class DenseIndex(SearchIndex):
     def follow(self, written: Mapping[str, MemoryRecord] | None = None) -> None:
         """Take in what was written to the store since the last time, by this process or any other, and embed it.
 
-        ``written`` are versions this process has just committed, which need not be read again.
+        ``written`` are versions this process has just committed, for a store that cannot tell changes.
 
         Raises StoreError when the store cannot be read; never for what the embedder does.
         """
@@ -154,8 +154,7 @@ class DenseIndex(SearchIndex):
                 self._drop([record_id for record_id in (*self._marks, *self._waiting) if record_id not in said])
             else:
                 changed = dict.fromkeys((*ids, *known))
-                unread = [record_id for record_id in changed if record_id not in known]
-                newest = {**(self._store.get_many(unread) if unread else {}), **known}
+                newest = self._store.get_many(changed)  # what we wrote may have been followed by another process
                 said = {record_id: Said.of_record(newest[record_id]) for record_id in changed if record_id in newest}
                 self._drop([record_id for record_id in changed if record_id not in said])
             self._seen = cursor

@@ -93,7 +93,7 @@ class LexicalIndex(SearchIndex):
     def follow(self, written: Mapping[str, MemoryRecord] | None = None) -> None:
         """Take in what was written to the store since the last time, by this process or any other.
 
-        ``written`` are versions this process has just committed, which need not be read again.
+        ``written`` are versions this process has just committed, for a store that cannot tell changes.
 
         Raises StoreError when the store cannot be read.
         """
@@ -108,8 +108,7 @@ class LexicalIndex(SearchIndex):
                 index.update(payloads)
             self._index, self._changed = index, len(index)
         elif changed := dict.fromkeys((*ids, *written)):
-            unread = [record_id for record_id in changed if record_id not in written]
-            newest = {**(self._store.get_many(unread) if unread else {}), **written}
+            newest = self._store.get_many(changed)  # not what we wrote: another process may have followed it since
             self.index_many(newest.values())
             self._index.remove([record_id for record_id in changed if record_id not in newest])
             self._changed += len(changed)

@@ -11,6 +11,7 @@ pub mod decimal;
 pub mod digest;
 pub mod error;
 pub mod escape;
+pub mod json;
 pub mod near_dup;
 pub mod normal;
 pub mod plain;

@@ -16,7 +16,6 @@ mod direct;
 mod disputes;
 mod grid;
 mod index;
-mod json;
 mod lists;
 mod members;
 mod names;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::json::{Malformed, Read, Reader};
+use crate::json::{Malformed, Read, Reader};
 
 /// The sixteen bytes a record id spells; they sort as the ids do.
 pub type Id = [u8; 16];

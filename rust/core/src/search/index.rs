@@ -9,7 +9,6 @@ use std::hash::BuildHasher;
 use super::NONE;
 use super::analyser::Analyser;
 use super::config::Config;
-use super::json::Malformed;
 use super::lending::Scratch;
 use super::names::{Scopes, Texts, count};
 use super::postings::{Posting, Postings};
@@ -18,6 +17,7 @@ use super::records::{Id, Order, QUESTION, Row, TIMELY, Tombstone, USER, parse_id
 use super::sessions::Sessions;
 use super::speakers::Speakers;
 use super::weights::Weights;
+use crate::json::Malformed;
 
 /// Records read at a time.
 const AT_ONCE: usize = 1 << 14;

@@ -12,9 +12,6 @@ mod english;
 mod fold;
 mod index;
 mod intent;
-#[path = "../columns/json.rs"]
-#[allow(dead_code, clippy::missing_errors_doc)]
-mod json;
 mod lending;
 mod names;
 mod packing;
@@ -32,11 +29,11 @@ mod visibility;
 mod weights;
 mod words;
 
+pub use crate::json::Malformed;
 pub use analyser::Analyser;
 pub use classes::CLASSES;
 pub use config::Config;
 pub use index::{Fault, Index};
-pub use json::Malformed;
 pub use packing::{Kind, Row};
 pub use ranking::Asked;
 pub use records::{Id, Type, id_text, parse_id};

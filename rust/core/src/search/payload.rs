@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::json::{Malformed, Read, Reader};
 use super::records::{Id, Links, State, Type, parse_id};
+use crate::json::{Malformed, Read, Reader};
 
 /// A record as it stands in its bytes, lent from them where that is possible.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use std::thread;
 use super::analyser::{Analyser, MOST_QUERY_CHARACTERS, wipe_text};
 use super::authors::{begins_with, holds_a_year, is_question, leading_name};
 use super::fold::{beginning, fold};
-use super::json::{Malformed, Read};
 use super::names::count;
 use super::payload::{self, Wire};
 use super::stems::Language;
+use crate::json::{Malformed, Read};
 
 /// From this many records on, threads read them.
 const MANY: usize = 2048;
