@@ -29,6 +29,8 @@ class Spoken:
     echoed: set[str] = field(default_factory=set)
     objects: set[str] = field(default_factory=set)
     last: tuple[str, str | None] = ("", None)
+    stated: str | None = None
+    """The object it was said with last, if ever."""
 
     def matches(self, text: str, object: str | None) -> bool:
         if object is not None and self.objects:
@@ -43,7 +45,8 @@ class Spoken:
     def say(self, text: str, object: str | None) -> None:
         self.texts.add(same_text(text))
         if object is not None:
-            self.objects.add(plain(object))
+            self.stated = plain(object)
+            self.objects.add(self.stated)
         self.last = (same_text(text), None if object is None else plain(object))
 
 
@@ -115,11 +118,11 @@ class Model:
         return Predicted("lands" if self.may_show(wanted) else "echo")
 
     def revert(self, key: str) -> tuple[str, str | None] | None:
-        """The value before stands again: its last words, or None when there is none."""
+        """The value before stands again: its last words and object, or None when there is none."""
         held = self.keys[key]
         if not held.retired:
             return None
-        before = held.retired[-1].last
+        before = held.retired[-1].last[0], held.retired[-1].stated
         if held.stands is not None:
             held.retired.append(held.stands)
         held.stands = Spoken()

@@ -26,6 +26,9 @@ READING = {
     "export": ["out.json"],
     "consolidate": [],
     "similar": [],
+    "history": ["k"],
+    "revert": ["k"],
+    "retire": ["k", "--reason", "x"],
     "resolve": ["abcdef", "abcdee", "--reason", "x"],
 }
 HOSTILE = (
